@@ -8,9 +8,12 @@ it; output parameters are read at the end.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
-from redial_broker.exec.program import Program
+
+if TYPE_CHECKING:
+    from redial_broker.exec.program import Program
 
 _IN_XQUERY = re.compile(r"""sql:variable\(\s*["'](@[^"']+)["']""")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.types import SqlType
+from redial_broker.exec.liveness import live_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,8 +83,6 @@ class Program:
     def live(self, pc: int) -> frozenset[int]:
         """Slots whose values can still be read from ``pc`` on (worked out when first asked)."""
         if self._live is None:
-            from redial_broker.exec.liveness import live_slots
-
             self._live = live_slots(self)
         return self._live[pc]
 

@@ -18,12 +18,11 @@ from redial_broker.engine.types import Message, ResultColumn
 from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec import security
 from redial_broker.exec.options import Options
+from redial_broker.exec.program import Frame
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from redial_broker.exec.program import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,8 +433,6 @@ class SessionState(Part):
 
     def restore(self, memento: Any) -> None:
         """Put the fields back."""
-        from redial_broker.exec.program import Frame
-
         (
             frames,
             self.options,

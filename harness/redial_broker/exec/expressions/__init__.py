@@ -28,8 +28,9 @@ from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.registry import compile_condition, compile_expression
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
 
-# Registering the compilers of calls: these packages build on the modules above.
+# Registering the compilers of calls and casts: these build on the modules above.
 from redial_broker.exec import functions  # isort: skip
+from redial_broker.exec.expressions import casts  # isort: skip
 from redial_broker.exec.xml import methods as xml_methods  # isort: skip
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Scope",
     "ScopeColumn",
     "binary_operation",
+    "casts",
     "choices",
     "closure",
     "column",

@@ -1,4 +1,4 @@
-"""Operands: names, constants, subqueries, CAST; and bringing two of them to one type."""
+"""Operands: names, constants, subqueries; and bringing two of them to one type."""
 
 from __future__ import annotations
 
@@ -17,13 +17,7 @@ from redial_broker.engine.types import (
     sql_type,
     varbinary,
 )
-from redial_broker.exec.conversion import (
-    bare,
-    explicit_conversion,
-    implicit_conversion,
-    resolve_type,
-)
-from redial_broker.exec.conversion.declared import CAST
+from redial_broker.exec.conversion import bare, implicit_conversion
 from redial_broker.exec.conversion.text import units
 from redial_broker.exec.expressions.expr import Expr, closure, constant, fold, null
 from redial_broker.exec.expressions.registry import compile_expression, compiles
@@ -98,60 +92,6 @@ def _collate(node: ast.Collate, scope: Scope) -> Expr:
     if found is None:
         raise scope.refuse(f"collation {node.collation}", node)
     return replace(operand, collation=found, explicit=True)
-
-
-@compiles(ast.Cast)
-def _cast(node: ast.Cast, scope: Scope) -> Expr:
-    if node.function in {"PARSE", "TRY_PARSE"}:
-        from redial_broker.exec.functions.cultures import parse_cast
-
-        return parse_cast(node, scope)
-    operand = compile_expression(node.operand, scope)
-    target = resolve_type(
-        node.data_type, CAST, scope.user_type, scope.position(node.data_type), scope.xml_type
-    )
-    style = _style(node, scope)
-    try_ = node.function.startswith("TRY_")
-    if operand.untyped:
-        return replace(constant(None, target), literal=False)
-    if callable(style):
-        return _dynamic_style(operand, target, style, try_)
-    convert = explicit_conversion(operand.type, target, style, try_)
-    result = Expr(
-        closure("return f(x0)", [operand], f=bare(convert)),
-        target,
-        operand.nullable or try_,
-        collation=_kept_collation(operand, target),
-    )
-    return fold(result, [operand])
-
-
-def _kept_collation(operand: Expr, target: SqlType) -> Collation | None:
-    return operand.collation if target.is_string else None
-
-
-def _style(node: ast.Cast, scope: Scope) -> object:
-    """None, the style number, or the closure that yields it at run time."""
-    if node.style is None:
-        return None
-    style = compile_expression(node.style, scope)
-    if not style.constant:
-        return style.fn
-    return None if style.value is None else int(style.value)
-
-
-def _dynamic_style(operand: Expr, target: SqlType, style: object, try_: bool) -> Expr:
-    inner, source, made = operand.fn, operand.type, {}
-
-    def run(s: object, v: object, r: object) -> object:
-        wanted = style(s, v, r)
-        if wanted is None:
-            return None
-        if wanted not in made:
-            made[wanted] = explicit_conversion(source, target, wanted, try_)
-        return made[wanted](inner(s, v, r))
-
-    return Expr(run, target)
 
 
 @compiles(ast.ScalarSubquery)

@@ -7,14 +7,16 @@ are refused by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import NVARCHAR_MAX, XML
+from redial_broker.exec.query.forxml.auto import auto
+from redial_broker.exec.query.forxml.clause import Clause, Serialize
+from redial_broker.exec.query.forxml.explicit import explicit
 from redial_broker.exec.query.forxml.naming import check
+from redial_broker.exec.query.forxml.rows import path, raw
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.xml.nodes import XSI_URI, escape_value
 
@@ -24,45 +26,8 @@ TEXT_COLUMN = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 _EMPTY = re.compile(r"<([^\s<>/!?]+)((?:\s[^<>]*)?)></\1>")
 
 
-@dataclass(slots=True)
-class Clause:
-    """A FOR XML clause being compiled.
-
-    prefixes: declared by WITH XMLNAMESPACES; top: attributes of every outermost element (namespace
-    declarations), "" when they stand on the root; block: the SELECT, None for a set operation.
-    """
-
-    node: ast.ForXml
-    rowset: Rowset
-    context: Any
-    block: Any
-    prefixes: dict[str | None, str]
-    top: str = ""
-
-    @property
-    def elements(self) -> bool:
-        """Element-centric."""
-        return self.node.elements is not None
-
-    @property
-    def nil(self) -> bool:
-        """ELEMENTS XSINIL."""
-        return self.node.elements == "XSINIL"
-
-    def fail(self, number: int, *args: object) -> SqlError:
-        """An error of the clause, with its line."""
-        return self.context.fail(self.node, SqlError(number, *args, aborts="scope"))
-
-
-Serialize = Callable[[list[tuple]], str]
-
-
 def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: Any) -> Rowset:
     """The rowset of one row and one column that FOR XML makes of a query."""
-    from redial_broker.exec.query.forxml.auto import auto
-    from redial_broker.exec.query.forxml.explicit import explicit
-    from redial_broker.exec.query.forxml.rows import path, raw
-
     clause = Clause(node, rowset, context, block, dict(scope.namespaces))
     root = _options(clause)
     modes = {"RAW": raw, "PATH": path, "AUTO": auto, "EXPLICIT": explicit}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from redial_broker.exec.conversion.rules import group
-from redial_broker.exec.query.forxml import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause, Serialize
 from redial_broker.exec.query.forxml.naming import encoded
 from redial_broker.exec.query.forxml.rows import attribute_text, field_text
 from redial_broker.exec.query.forxml.values import content, quoted, text_of

@@ -11,7 +11,7 @@ from lxml import etree
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.conversion.rules import group
-from redial_broker.exec.query.forxml import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause, Serialize
 from redial_broker.exec.query.forxml.values import Text, content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.xml.nodes import XSI_URI

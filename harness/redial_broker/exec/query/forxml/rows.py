@@ -7,7 +7,7 @@ from typing import Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.conversion.rules import group
-from redial_broker.exec.query.forxml import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause, Serialize
 from redial_broker.exec.query.forxml.naming import check, encoded
 from redial_broker.exec.query.forxml.values import Text, content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn

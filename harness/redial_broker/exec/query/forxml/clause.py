@@ -1,0 +1,44 @@
+"""A FOR XML clause while it is compiled: what all its modes are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.query.rowset import Rowset
+
+
+@dataclass(slots=True)
+class Clause:
+    """A FOR XML clause being compiled.
+
+    prefixes: declared by WITH XMLNAMESPACES; top: attributes of every outermost element (namespace
+    declarations), "" when they stand on the root; block: the SELECT, None for a set operation.
+    """
+
+    node: ast.ForXml
+    rowset: Rowset
+    context: Any
+    block: Any
+    prefixes: dict[str | None, str]
+    top: str = ""
+
+    @property
+    def elements(self) -> bool:
+        """Element-centric."""
+        return self.node.elements is not None
+
+    @property
+    def nil(self) -> bool:
+        """ELEMENTS XSINIL."""
+        return self.node.elements == "XSINIL"
+
+    def fail(self, number: int, *args: object) -> SqlError:
+        """An error of the clause, with its line."""
+        return self.context.fail(self.node, SqlError(number, *args, aborts="scope"))
+
+
+Serialize = Callable[[list[tuple]], str]
