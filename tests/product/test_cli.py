@@ -15,6 +15,8 @@ from redial.cli import configs, server
 from redial.cli.broker import broker
 from redial.cli.deploy import deploy
 from redial.cli.errors import UserError, command, explained
+from redial.cli.init import init
+from redial.cli.lint import lint
 from redial.cli.server import connection_string, open_server
 from redial.config import ConfigError
 from redial.deploy import DeployError
@@ -93,9 +95,66 @@ def test_render_check_passes_for_what_is_committed(capsys):
 
 
 def test_render_check_fails_and_names_the_stale_file(capsys, monkeypatch):
-    monkeypatch.setattr(configs, "check", lambda model: ["install.sql: stale; run invoke render"])
+    monkeypatch.setattr(
+        configs, "check", lambda model, into: ["install.sql: stale; run invoke render"]
+    )
     assert status_of(configs.render, "audit", True) == 1
     assert "install.sql: stale" in capsys.readouterr().out
+
+
+def test_a_folder_of_rendered_text_without_a_configuration_is_named(capsys, tmp_path, monkeypatch):
+    init(str(tmp_path / "mine"), "mine")
+    monkeypatch.chdir(tmp_path / "mine" / "sql")
+    assert status_of(configs.render, None, True) == 0
+    (tmp_path / "mine" / "sql" / "generated" / "old").mkdir()
+    assert status_of(configs.render, None, True) == 1
+    assert "sql/generated/old: there is no sql/configs/old.toml" in capsys.readouterr().out
+    assert status_of(configs.render) == 0
+
+
+def test_a_project_folder_is_asked_for_by_name_where_there_is_none(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert status_of(configs.render) == 1
+    assert "redial init DIR" in capsys.readouterr().err
+
+
+def test_a_project_folder_without_configurations_says_so(capsys, tmp_path, monkeypatch):
+    (tmp_path / "sql" / "configs").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for command_ in (configs.render, lambda: deploy("audit"), lambda: lint([])):
+        assert status_of(command_) == 1
+        assert "there is no configuration in it" in capsys.readouterr().err
+
+
+def test_init_overwrites_nothing(capsys, tmp_path):
+    init(str(tmp_path), "mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert status_of(init, str(tmp_path), "mine") == 1
+    assert "nothing is overwritten" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["", "Mine", "a b", "1st", "x" * 65, "../x", 'a"b'])
+def test_init_refuses_a_name_no_configuration_may_have(name, capsys, tmp_path):
+    assert status_of(init, str(tmp_path / "new"), name) == 1
+    assert "is no name of a configuration" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_init_does_not_take_a_file_for_a_folder(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert status_of(init, str(tmp_path / "file")) == 1
+    assert "is a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("module", "extra"), [("lxml.etree", "broker"), ("pyspark", "spark")])
+def test_a_missing_module_of_an_extra_is_answered_with_the_command_that_adds_it(module, extra):
+    text = explained(ModuleNotFoundError(f"No module named {module!r}", name=module))
+    assert text and f"pip install 'redial-servicebroker[{extra}]'" in text
+
+
+def test_a_missing_module_of_nobody_is_a_defect():
+    assert explained(ModuleNotFoundError("No module named 'x'", name="x")) is None
 
 
 def test_an_unknown_config_is_answered_with_the_known_ones(capsys):
@@ -215,7 +274,7 @@ def test_every_task_has_a_one_line_help():
     ).stdout
     for name in ("bench", "broker", "demo", "deploy", "render", "test", "uninstall", "verify"):
         assert re.search(rf"^  {name} +\S", listed, re.M), name
-        assert getattr(tasks, name).__doc__
+        assert tasks.namespace[name].__doc__
 
 
 # --- probe -------------------------------------------------------------------------------------

@@ -1,46 +1,77 @@
-"""``--config NAME``: configs by name, and the commands that render them."""
+"""``--config NAME``: configurations of the project folder by name, and ``redial render``."""
 
 from __future__ import annotations
 
 from redial.cli.errors import UserError, command
 from redial.config import Config
-from redial.paths import CONFIGS
+from redial.project import Project, project
 from redial.render import check, write
 
 
-def names() -> list[str]:
-    """Names of all configs in sql/configs."""
-    return sorted(path.stem for path in CONFIGS.glob("*.toml"))
+def chosen(name: str | None) -> list[str]:
+    """That configuration's name, or all. Raises UserError where there are none."""
+    here = project()
+    if name:
+        return [name]
+    if not here.names():
+        raise _nothing(here)
+    return here.names()
 
 
 def load_named(name: str) -> Config:
     """One config by name. Raises UserError for an unknown name, ConfigError for a wrong file."""
     from redial.config import load
 
-    if name not in names():
+    here = project()
+    if not here.names():
+        raise _nothing(here)
+    if name not in here.names():
         raise UserError(
             f"--config {name}",
-            "there is no such file in sql/configs",
-            f"use one of: {', '.join(names())}; or add sql/configs/{name}.toml",
+            f"there is no such file in {here.configs}",
+            f"use one of: {', '.join(here.names())}; or add sql/configs/{name}.toml",
         )
-    return load(CONFIGS / f"{name}.toml")
+    return load(here.configs / f"{name}.toml")
+
+
+def _nothing(here: Project) -> UserError:
+    return UserError(
+        str(here.configs),
+        "there is no configuration in it",
+        "redial init makes one; or copy a NAME.toml there",
+    )
 
 
 @command
 def render(config: str | None = None, check_only: bool = False) -> int:
     """Render one config, or all; with ``check_only`` compare and return 1 when stale."""
     stale = 0
-    for name in [config] if config else names():
+    for name in chosen(config):
         model = load_named(name)
+        into = project().generated / name
         if not check_only:
-            changed = write(model)
+            changed = write(model, into)
             print(f"sql/generated/{name}: {len(changed)} files changed")
             continue
-        found = check(model)
+        found = check(model, into)
         stale += len(found)
         for line in found:
             print(line)
         print(f"sql/generated/{name}: {'stale' if found else 'up to date'}")
     if stale:
         print("  Next: invoke render, and commit what it changes")
+    if not config and _left_over(project()) and check_only:
+        stale += 1
     return 1 if stale else 0
+
+
+def _left_over(here: Project) -> int:
+    """Folders of sql/generated without a configuration: said, and left to their owner."""
+    folders = here.generated.iterdir() if here.generated.is_dir() else ()
+    names = sorted({path.name for path in folders if path.is_dir()} - set(here.names()))
+    for name in names:
+        print(
+            f"sql/generated/{name}: there is no sql/configs/{name}.toml; remove the folder, or "
+            "bring the configuration back"
+        )
+    return len(names)

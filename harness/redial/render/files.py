@@ -1,4 +1,4 @@
-"""Writing and checking ``sql/generated/<name>``."""
+"""Writing and checking what a configuration renders, ``sql/generated/<name>``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from redial.paths import SQL
 from redial.render.renderer import render
 
 
-def write(config: Config, root: Path = SQL) -> list[Path]:
-    """Render ``config`` into ``root/generated/<name>``; remove what is no longer rendered there.
+def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
+    """Render ``config`` into ``directory``; remove what is no longer rendered there.
 
-    Returns the paths whose content changed.
+    root: of the templates. Returns the paths whose content changed. Raises RenderError.
     """
-    directory = root / "generated" / config.name
     files = render(config, root)
     changed = []
     for name, text in files.items():
@@ -34,9 +33,11 @@ def _present(directory: Path) -> set[str]:
     return {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
 
 
-def check(config: Config, root: Path = SQL) -> list[str]:
-    """What ``sql/generated/<name>`` and a fresh rendering differ in: empty means up to date."""
-    directory = root / "generated" / config.name
+def check(config: Config, directory: Path, root: Path = SQL) -> list[str]:
+    """What ``directory`` and a fresh rendering differ in: empty means up to date.
+
+    root: of the templates. Raises RenderError.
+    """
     files = render(config, root)
     present = _present(directory)
     stale = [f"{name}: missing; run invoke render" for name in files if name not in present]

@@ -229,9 +229,9 @@ def show(console: Any, report: Report) -> None:
 def configuration(name: str) -> Config:
     """A shipped configuration by its name, or any by its path. Raises PipelineError."""
     from redial.config import ConfigError, load
-    from redial.paths import CONFIGS
+    from redial.project import project
 
-    path = Path(name) if name.endswith(".toml") else CONFIGS / f"{name}.toml"
+    path = Path(name) if name.endswith(".toml") else project().configs / f"{name}.toml"
     try:
         return load(path)
     except (OSError, ConfigError) as error:

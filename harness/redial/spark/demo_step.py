@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from rich.table import Table
 
 from redial.config import Config
-from redial.paths import ROOT
 from redial.server import Server
 from redial.spark.errors import PipelineError, reason
 from redial.spark.session import need_java_and_spark
@@ -131,7 +130,6 @@ def _run(step: Step) -> Found:
             input=json.dumps(asdict(step)),
             capture_output=True,
             text=True,
-            cwd=ROOT,
             env=os.environ,
             timeout=JOB_SECONDS,
             check=False,

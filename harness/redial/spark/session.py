@@ -34,7 +34,7 @@ def need_java_and_spark() -> None:
         raise PipelineError(
             "PySpark",
             "is not installed",
-            "tools/setup --spark (or pip install 'redial[spark]'), then the same command again",
+            "tools/setup --spark (or pip install 'redial-servicebroker[spark]'), then the same command again",
         )
 
 

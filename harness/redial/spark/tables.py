@@ -138,7 +138,7 @@ def table(kind: str, path: str) -> Table:
     from importlib.util import find_spec
 
     if kind == "delta" and find_spec("deltalake") is None:
-        raise PipelineError("deltalake", "is not installed", "pip install 'redial[spark]'")
+        raise PipelineError("deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'")
     return KINDS[kind](path)
 
 
@@ -157,7 +157,7 @@ def delta_files(path: str) -> list[str]:
         from deltalake import DeltaTable as Written
     except ImportError:
         raise PipelineError(
-            "deltalake", "is not installed", "pip install 'redial[spark]'"
+            "deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'"
         ) from None
     return [
         str(Path(path) / name) if "://" not in name else name for name in Written(path).file_uris()

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from redial.paths import ROOT
 from redial_lab.bench.endpoints import memory_mb
 
 RUNS = 3
@@ -55,7 +54,6 @@ def _begin(*arguments: str) -> subprocess.Popen:
         [sys.executable, "-m", "redial_lab.bench.explore", *arguments],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
     )
 
 

@@ -15,7 +15,6 @@ from statistics import median
 from typing import Any
 
 from redial.deploy import apply, connect_odbc
-from redial.paths import ROOT
 from redial.server import Server, with_database
 from redial_lab.bench import peers
 from redial_lab.bench.local import activation_off, audit, call_text
@@ -64,7 +63,6 @@ def measure_long(group: str, tell: Callable[[str], None]) -> dict[str, float]:
         [sys.executable, "-m", LONG[group]],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
         env=_ENVIRONMENT,
     )
     assert process.stdout is not None
@@ -91,7 +89,6 @@ def _python(module: str, *arguments: str, stdin: str = "") -> str:
         input=stdin,
         capture_output=True,
         text=True,
-        cwd=ROOT,
         env=_ENVIRONMENT,
         timeout=300,
         check=False,
@@ -111,7 +108,6 @@ def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen, st
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        cwd=ROOT,
         env=_ENVIRONMENT,
     )
     try:
@@ -181,7 +177,6 @@ def _rate(odbc: str, connections: int) -> float:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
         )
         assert client.stdin is not None
         client.stdin.write(json.dumps(job))

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from redial.cli.errors import command
 from redial.paths import ROOT
+from redial_lab.commands import clone
 
 INVOKE = (sys.executable, "-m", "invoke")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
@@ -90,6 +91,7 @@ def check(fast: bool = False) -> int:
 
     fast: only those that take some seconds. What was left out is named.
     """
+    clone("redial check")
     console = Console()
     broken = 0
     for rule in RULES:

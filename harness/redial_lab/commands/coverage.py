@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from redial.cli.errors import command
+from redial_lab.commands import clone
 from redial_lab.commands.pages import settle
 
 
 @command
 def coverage(check: bool = False) -> int:
     """Write docs/coverage.md; with ``check`` only compare: 1 when the committed page is stale."""
+    clone("redial coverage")
     from redial_lab.pages.coverage import page
 
     right = settle("docs/coverage.md", page.PAGE, page.text(), check)

@@ -9,21 +9,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
 from redial.cli.server import LABEL, BrokerProcess, broker_process, create_database
 from redial.config import Config
+from redial.config import load as load_config
 from redial.deploy import apply, connect_odbc
 from redial.operate.evidence import Evidence, collect
 from redial.operate.picture import draw
 from redial.operate.table import verdict_table
 from redial.operate.verdict import Clients, Verdict, judge
-from redial.paths import ROOT
+from redial.paths import CONFIGS
 from redial.server import Server, with_database
 from redial_lab.scenarios.audit import Load, Run, demo_config, tell
 from redial_lab.scenarios.flights import identity, mean_departure_delay
 
-VAR = ROOT / "var"
+VAR = Path("var")
+"""In the current folder: a clone keeps its own out of git."""
 DATABASE = "redial"
 MUTANTS = ("article",)
 QUANTUM = 1
@@ -70,7 +71,7 @@ def demo(
             f"use one of: {', '.join(MUTANTS)}",
         )
     console, times = Console(), Times()
-    config = demo_config(load_named("audit"), load, mutant)
+    config = demo_config(load_config(CONFIGS / "audit.toml"), load, mutant)
     begun = time.monotonic()
     with broker_process("--quantum", str(QUANTUM)) as broker:
         server = _set_up(console, broker, config)
@@ -208,4 +209,5 @@ def _spark(console: Console, server: Server, config: Config, load: Load) -> None
 
 def _shown(path: Path) -> str:
     """A path as short as it can be typed."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

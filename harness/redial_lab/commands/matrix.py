@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redial.cli.errors import UserError, command
+from redial_lab.commands import clone
 
 
 @command
@@ -17,6 +18,7 @@ def matrix(
     defaults: bool = False,
 ) -> int:
     """Search what is missing and print each cell's verdict; 1 when the page is wrong (check)."""
+    clone("redial matrix")
     from redial_lab.proof.matrixing import check as check_page
     from redial_lab.proof.matrixing import chosen, main
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redial.cli.errors import UserError, command
+from redial_lab.commands import clone
 
 
 @command
@@ -14,6 +15,7 @@ def mutants(
     workers: int = 1,
 ) -> int:
     """Hunt and print what found each; 1 when one of the sixteen is not found or a page is stale."""
+    clone("redial mutants")
     from redial_lab.proof.hunting import all_names, check_page, main
 
     if check:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from redial.cli.errors import UserError, command
 from redial.paths import ROOT
+from redial_lab.commands import clone
 
 SHOWN = 40
 """Lines of a difference that are shown."""
@@ -81,6 +82,7 @@ ELSEWHERE = {
 @command
 def pages(check: bool = False) -> int:
     """Write each page that differs; with ``check`` show the differences: 1 when one is stale."""
+    clone("redial pages")
     right = [settle(page.path, ROOT / page.path, page.text(), check) for page in PAGES]
     for name, how in ELSEWHERE.items():
         print(f"{name}: not looked at; made by {how}")

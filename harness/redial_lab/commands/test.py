@@ -8,6 +8,7 @@ import sys
 
 from redial.cli.errors import command
 from redial.paths import ROOT
+from redial_lab.commands import clone
 
 
 @command
@@ -17,6 +18,7 @@ def test(select: str | None = None, full: bool = False) -> int:
     select: pytest's -k. full: every variant of the families that the suite samples (it takes
     far longer); see ``tests/conftest.py``.
     """
+    clone("redial test")
     arguments = [
         sys.executable,
         "-m",

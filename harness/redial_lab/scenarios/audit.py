@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TypedDict
 
 from redial.config import Config
-from redial.paths import ROOT
 from redial.render.quoting import literal, quote_name
 from redial.server import Server
 from redial_lab.scenarios.sender import ClientCount, Job
@@ -163,7 +162,6 @@ def _start(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
     )
     assert process.stdin is not None
     process.stdin.write(json.dumps(asdict(job)) + "\n")

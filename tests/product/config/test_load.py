@@ -32,6 +32,26 @@ def test_the_shipped_config_is_valid():
     assert [t.name for t in config.all_message_types] == ["//redial/audit/event", "EndOfStream"]
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("0.1.0", None),
+        ("0.0.9", None),
+        ("0.2.0", "newer version than this one"),
+        ("10.0.0", "newer version than this one"),
+        ("soon", "allowed: a version"),
+        ("", "allowed: a version"),
+    ],
+)
+def test_a_file_of_a_newer_version_names_the_command_that_installs_it(written, said):
+    text = f'redial = "{written}"\n' + audit_text()
+    if said is None:
+        assert parse(text) == parse(audit_text())
+    else:
+        [problem] = problems(text)
+        assert problem.startswith("redial:") and said in problem
+
+
 def test_five_errors_are_reported_at_once_each_with_key_rule_and_allowed_values(monkeypatch):
     monkeypatch.setitem(AVAILABLE, Key, (Key.SPID,))
     text = audit_text(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redial.config import load, parse
-from redial.paths import CONFIGS, DOCS, SQL, TEMPLATES
+from redial.paths import CONFIGS, DOCS, GENERATED, SQL, TEMPLATES
 from redial.render import RenderError, check, render, write
 from redial.render.renderer import HEADER
 from redial.tsql import parse_script, split_batches
@@ -67,7 +67,7 @@ def test_rendering_twice_gives_the_same_bytes():
 
 
 def test_the_committed_files_are_what_the_templates_render():
-    assert check(AUDIT) == []
+    assert check(AUDIT, GENERATED / "audit") == []
 
 
 @pytest.mark.parametrize("config", [AUDIT, ARTICLE], ids=["two_phase", "article"])
@@ -195,19 +195,23 @@ def test_a_missing_template_directory_is_named(tmp_path):
 
 def test_check_tells_missing_stale_and_superfluous_files_apart(tmp_path):
     root = mini(tmp_path, "SELECT 1;\nGO\n")
-    assert all("missing" in line for line in check(AUDIT, root))
-    write(AUDIT, root)
-    assert check(AUDIT, root) == []
-    directory = root / "generated" / "audit"
+    directory = tmp_path / "rendered"
+    assert all("missing" in line for line in check(AUDIT, directory, root))
+    write(AUDIT, directory, root)
+    assert check(AUDIT, directory, root) == []
     (directory / "10_x.view.sql").write_text("SELECT 2;\nGO\n", encoding="utf-8")
     (directory / "old.sql").write_text("", encoding="utf-8")
     (directory / "install.sql").unlink()
-    assert check(AUDIT, root) == [
+    assert check(AUDIT, directory, root) == [
         "10_x.view.sql: stale; run invoke render",
         "install.sql: missing; run invoke render",
         "old.sql: not rendered any more; run invoke render",
     ]
-    assert {p.name for p in write(AUDIT, root)} == {"10_x.view.sql", "old.sql", "install.sql"}
+    assert {p.name for p in write(AUDIT, directory, root)} == {
+        "10_x.view.sql",
+        "old.sql",
+        "install.sql",
+    }
 
 
 def test_the_article_replaces_the_sending_side_and_nothing_else():

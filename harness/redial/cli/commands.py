@@ -1,0 +1,343 @@
+"""Every command a user types: ``redial X``, and ``invoke X`` in a clone or a project folder.
+
+Each only names its options and calls one function. What proves Redial is a package of its own,
+``redial_lab``, which is imported when one of its commands is called.
+"""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+_SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_SERVER"
+_CONFIG = "name of a file in sql/configs"
+_DATABASE = "database to work in, instead of the one the connection string names"
+
+
+@task(
+    help={
+        "port": "0 takes a free one",
+        "seed": "of every id the broker makes",
+        "quantum": "statements a session runs before the next one has its turn",
+        "switch": "name=value of what no document settles (docs/coverage.md); repeatable",
+    },
+    iterable=["switch"],
+)
+def broker(
+    _: Context,
+    switch: list[str],
+    port: int = 1433,
+    seed: int = 0,
+    quantum: int = 200,
+) -> None:
+    """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
+    from redial.cli.broker import broker as run
+
+    run(port, seed, quantum, switch)
+
+
+@task(
+    help={
+        "quick": "5,000 records and no Spark",
+        "mutant": "deploy the procedures of sql/mutants/NAME instead: exit status 1, and why",
+        "records": "how many flights to send",
+        "spark": "the last step; --no-spark leaves it out",
+    }
+)
+def demo(
+    _: Context, quick: bool = False, mutant: str = "", records: int = 0, spark: bool = True
+) -> None:
+    """Send real data through recycled dialogs on the embedded broker, and account for it."""
+    from redial_lab.commands.demo import demo as run
+
+    run(quick, mutant or None, records or None, spark)
+
+
+@task(
+    positional=["folder"],
+    help={
+        "folder": "to make; nothing in it is overwritten",
+        "name": "of its first configuration, and of the schema; 'messages' by default",
+    },
+)
+def init(_: Context, folder: str, name: str = "messages") -> None:
+    """Make a project folder: a configuration with its T-SQL, a CI example, a README."""
+    from redial.cli.init import init as run
+
+    run(folder, name)
+
+
+@task(help={"config": _CONFIG + "; all by default", "check": "fail when a committed file is stale"})
+def render(_: Context, config: str = "", check: bool = False) -> None:
+    """Render sql/configs and sql/templates into sql/generated."""
+    from redial.cli.configs import render as run
+
+    run(config or None, check)
+
+
+@task(
+    help={
+        "config": _CONFIG,
+        "server": _SERVER,
+        "database": _DATABASE,
+        "create": "make the database if it is not there",
+        "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
+    }
+)
+def deploy(
+    _: Context,
+    config: str = "audit",
+    server: str = "",
+    database: str = "",
+    create: bool = False,
+    mutant: str = "",
+) -> None:
+    """Install a configuration and verify it; doing it twice is harmless."""
+    from redial.cli.deploy import deploy as run
+
+    run(config, server or None, database or None, create, mutant or None)
+
+
+@task(
+    help={
+        "config": _CONFIG,
+        "server": _SERVER,
+        "database": _DATABASE,
+        "purge_data": "drop tables, roles and schema too",
+    }
+)
+def uninstall(
+    _: Context,
+    config: str = "audit",
+    server: str = "",
+    database: str = "",
+    purge_data: bool = False,
+) -> None:
+    """Drain a configuration's dialogs and remove it; tables stay."""
+    from redial.cli.deploy import uninstall as run
+
+    run(config, server or None, database or None, purge_data)
+
+
+@task(help={"config": _CONFIG, "server": _SERVER, "database": _DATABASE})
+def verify(_: Context, config: str = "audit", server: str = "", database: str = "") -> None:
+    """Look whether an installation is whole."""
+    from redial.cli.deploy import verify as run
+
+    run(config, server or None, database or None)
+
+
+@task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
+def test(_: Context, select: str = "", full: bool = False) -> None:
+    """Run the tests."""
+    from redial_lab.commands.test import test as run
+
+    run(select or None, full)
+
+
+@task(
+    iterable=["path"],
+    help={
+        "path": "a file or directory to lint by rules, repeatable; the package itself by default",
+        "config": _CONFIG + "; all by default",
+        "fix": "put the templates' layout and capitals right, where the meaning stays",
+    },
+)
+def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool = False) -> None:
+    """Check templates by style and rendered files by rules, our parser and Microsoft's."""
+    from redial.cli.lint import lint as run
+
+    run(path or [], config or None, fix)
+
+
+@task(
+    help={
+        "what": "quick (every figure but the long loads), endpoints, day, spikes, explore, reads, "
+        "spark or cost",
+        "json": "also write the figures to this file",
+        "runs": "runs per quick figure",
+    },
+)
+def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> None:
+    """Measure the embedded broker; its figures say nothing about SQL Server."""
+    from redial_lab.commands.bench import bench as run
+
+    run(what, json or None, runs)
+
+
+@task(
+    help={
+        "scenario": "a name; a wrong one lists them all",
+        "transitions": "bound of a search",
+        "file": "your own scripts, sessions and invariants (docs/explorer.md)",
+        "setup": 'a setup, such as "key=pool senders=1 faults=kill" (docs/explorer.md)',
+        "walks": "so many schedules instead of every state",
+        "seed": "of the walks",
+        "changes": "PCT with so many changes of priority; without it every step is as likely",
+        "vary": "search again under every value of every switch of the engine that is asked for",
+        "orders": "every order of dependent steps, without hashing; for small scenarios",
+        "fewer": "leave out orders of independent steps: fewer states, the same outcomes",
+        "replay": "take exactly the steps of a word a search has printed (docs/traces.md)",
+        "out": "folder for each violation's steps, picture and script for query windows",
+    }
+)
+def explore(
+    _: Context,
+    scenario: str = "two_phase",
+    transitions: int = 2_000_000,
+    file: str = "",
+    setup: str = "",
+    walks: int = 0,
+    seed: int = 1,
+    changes: int = -1,
+    vary: bool = False,
+    orders: bool = False,
+    fewer: bool = False,
+    replay: str = "",
+    out: str = "",
+) -> None:
+    """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
+    from redial_lab.commands.explore import explore as run
+
+    run(scenario, transitions, file, setup, walks, seed, changes, vary, orders, replay, out, fewer)
+
+
+@task(
+    positional=["name"],
+    help={
+        "name": "of the scenario; 'list' lists them",
+        "server": _SERVER + "; it makes a database of its own there, and drops it",
+        "mutant": "install this known-bad variant of sql/mutants instead: exit status 1, and why",
+        "keep": "leave the database, to look at it",
+    },
+)
+def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bool = False) -> None:
+    """Tell one story of load and trouble on a server, and account for every message."""
+    from redial_lab.commands.scenario import scenario as run
+
+    run(name, server, mutant, keep)
+
+
+@task(
+    help={
+        "server": _SERVER,
+        "name": "one probe of sql/probes; all by default",
+        "json": "also write the findings to this file",
+        "evidence": "folder for a real server's record; docs/live-evidence by default",
+    }
+)
+def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence: str = "") -> None:
+    """Ask a server what no document says; exit status 1 when it differs from our choices."""
+    from redial_lab.commands.probe import probe as run
+
+    run(server, name, json, evidence)
+
+
+@task(
+    help={
+        "only": "generated mutants whose names fit, * for anything; leaves the sixteen out",
+        "generated": "also every generated one: an hour, and what is known is not hunted again",
+        "write": "write docs/mutants.md",
+        "check": "only say what is stale on docs/mutants.md and in sql/mutants/equivalent.toml",
+        "workers": "processes for the generated ones",
+    }
+)
+def mutants(
+    _: Context,
+    only: str = "",
+    generated: bool = False,
+    write: bool = False,
+    check: bool = False,
+    workers: int = 1,
+) -> None:
+    """Look for the sixteen mistakes of history, and for mutants made from our own procedures."""
+    from redial_lab.commands.mutants import mutants as run
+
+    run(only, generated, write, check, workers)
+
+
+@task(
+    help={
+        "only": "cells (key recycle strategy hint isolation caller) and searches whose names fit",
+        "limit": "at most so many of each; 0 searches nothing",
+        "write": "write docs/answer-matrix.md from what is kept in docs/answer-matrix.json",
+        "traces": "write the traces the page links: docs/traces-matrix",
+        "check": "only say what is stale on the page",
+        "workers": "processes",
+        "again": "search again what another explorer or broker has searched",
+        "defaults": "only at the defaults of the engine's switches",
+    }
+)
+def matrix(
+    _: Context,
+    only: str = "*",
+    limit: int = -1,
+    write: bool = False,
+    traces: bool = False,
+    check: bool = False,
+    workers: int = 2,
+    again: bool = False,
+    defaults: bool = False,
+) -> None:
+    """Search every combination of our choices: docs/answer-matrix.md."""
+    from redial_lab.commands.matrix import matrix as run
+
+    run(only, limit, write, traces, check, workers, again, defaults)
+
+
+@task(help={"check": "write nothing; show what is stale, exit status 1"})
+def pages(_: Context, check: bool = False) -> None:
+    """Make every generated page in docs/."""
+    from redial_lab.commands.pages import pages as run
+
+    run(check)
+
+
+@task(help={"fast": "leave out what takes longer than some seconds: pages and invoke lint"})
+def check(_: Context, fast: bool = False) -> None:
+    """Check that the house rules hold: layout, arrows, renderings, pages, lint. CI runs it."""
+    from redial_lab.commands.check import check as run
+
+    run(fast)
+
+
+@task(help={"check": "only say whether the committed page is stale"})
+def coverage(_: Context, check: bool = False) -> None:
+    """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""
+    from redial_lab.commands.coverage import coverage as run
+
+    run(check)
+
+
+@task(
+    help={
+        "config": "words in the names of variants, comma-separated; all by default",
+        "minutes": "how long to go on; without it and --trials, one trial a variant",
+        "trials": "how many trials",
+        "seed": "of the first trial; the others follow",
+        "messages": "about how many messages a trial sends",
+        "mutant": "a known-bad text of sql/mutants, to see it caught",
+        "workers": "processes",
+        "replay": "a plan this command has written: run it again and tell its story",
+        "shrink": "make what is found small; --no-shrink writes it as it is",
+        "server": _SERVER.replace(" (default)", "") + ": callers in processes of their own, over "
+        "ODBC; without it, in this process on virtual time",
+    }
+)
+def torture(
+    _: Context,
+    config: str = "",
+    minutes: float = 0.0,
+    trials: int = 0,
+    seed: int = 1,
+    messages: int = 1500,
+    mutant: str = "",
+    workers: int = 1,
+    replay: str = "",
+    shrink: bool = True,
+    server: str = "",
+) -> None:
+    """Callers of every kind and trouble that is never polite; every message accounted for."""
+    from redial_lab.commands.torture import torture as run
+
+    run(config, minutes, trials, seed, messages, mutant, workers, replay, shrink, server)

@@ -1,0 +1,81 @@
+"""``redial init``: a project folder to start from."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from redial.cli.errors import UserError, command
+from redial.config import load
+from redial.paths import CONFIGS
+from redial.project import Project
+from redial.render import write
+from redial.version import VERSION
+
+FILES = {
+    "README.md": "README.md",
+    "redial.yml": ".github/workflows/redial.yml",
+    "tasks.py": "tasks.py",
+}
+"""What is in project_folder beside this file, and where it goes."""
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+SHIPPED = "audit"
+"""The configuration a new one is a copy of: every key stands in it with its meaning."""
+
+
+@command
+def init(folder: str, name: str = "messages") -> None:
+    """Make a project folder with one configuration, rendered; never overwrite anything.
+
+    name: of the configuration, and of its schema.
+    """
+    root = Path(folder)
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"--name {name!r}",
+            "is no name of a configuration",
+            "pass a lower case letter, then up to 63 of a-z 0-9 _ -",
+        )
+    texts = {
+        target: Template(files("redial.cli").joinpath("project_folder", file).read_text("utf-8"))
+        .safe_substitute(name=name, version=VERSION)
+        .encode()
+        for file, target in FILES.items()
+    } | {f"sql/configs/{name}.toml": _config(name).encode()}
+    if root.exists() and not root.is_dir():
+        raise UserError(folder, "is a file", "name a folder that is empty or not there yet")
+    there = [target for target in texts if (root / target).exists()]
+    if there:
+        raise UserError(
+            folder,
+            f"has {', '.join(there)} already, and nothing is overwritten",
+            "name an empty folder; or add a configuration to sql/configs there",
+        )
+    for target, text in texts.items():
+        path = root / target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+        print(f"  {path}")
+    project = Project(root)
+    rendered = write(load(project.configs / f"{name}.toml"), project.generated / name)
+    print(f"  {project.generated / name}: {len(rendered)} files")
+    print(f"Next: cd {folder}, look at sql/configs/{name}.toml, then redial deploy --config {name}")
+
+
+def _config(name: str) -> str:
+    """The shipped configuration under another name: its own schema, services and contract."""
+    text = (CONFIGS / f"{SHIPPED}.toml").read_text("utf-8")
+    text = re.sub(rf'^(name|schema) = "{SHIPPED}"', rf'\1 = "{name}"', text, flags=re.M)
+    text = text.replace(f"//redial/{SHIPPED}/", f"//redial/{name}/").replace(
+        f'"{SHIPPED}_', f'"{name}_'
+    )
+    return re.sub(
+        r"\A(?:#.*\n)+",
+        f"# Made by redial init from {SHIPPED}.toml.\n"
+        "# Every key is checked; `redial render` names each wrong one with its rule and the allowed\n"
+        f'# values.\n\nredial = "{VERSION}"                    # the version this file was written for\n',
+        text,
+    )

@@ -1,0 +1,266 @@
+"""The wheel and the sdist, installed where nothing else of ours is, used from an empty folder.
+
+The environment of these tests gives the wheel its dependencies: a path file names its folder, and
+path files in there, so this clone's own installation, are not read from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pyodbc
+import pytest
+
+from redial.paths import ROOT
+from redial.server import with_database
+from redial.spark.errors import PipelineError
+from redial.spark.session import need_java_and_spark
+from redial_broker.tds.process import BrokerProcess
+
+CONFIG = "mine"
+
+
+def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Without this clone on the path."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "REDIAL_SERVER")}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=kept | {"COLUMNS": "200"} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> dict[str, Path]:
+    """The wheel, the sdist, and a wheel made of the sdist, by ending."""
+    folder = tmp_path_factory.mktemp("dist")
+    done = run([sys.executable, "-m", "build", "-n", "-o", str(folder), str(ROOT)], folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    again = tmp_path_factory.mktemp("again")
+    done = run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-build-isolation",
+            "--no-deps",
+            "-w",
+            str(again),
+            str(sdist),
+        ],
+        again,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {"wheel": wheel, "sdist": sdist, "again": next(again.glob("*.whl"))}
+
+
+def installed(folder: Path, wheel: Path) -> Path:
+    """A bare environment with the wheel in it; its folder of programs."""
+    venv.create(folder, with_pip=False)
+    packages = Path(
+        sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    )
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    done = run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(folder / "bin" / "python"),
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            "--force-reinstall",
+            str(wheel),
+        ],
+        folder,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def programs(built, tmp_path_factory) -> Path:
+    """Of an environment that has the wheel."""
+    return installed(tmp_path_factory.mktemp("bare"), built["wheel"])
+
+
+@pytest.fixture(scope="module")
+def project(programs, tmp_path_factory) -> Path:
+    """What ``redial init`` makes in an empty folder."""
+    empty = tmp_path_factory.mktemp("empty")
+    done = run([str(programs / "redial"), "init", "work", "--name", CONFIG], empty)
+    assert done.returncode == 0, done.stderr
+    return empty / "work"
+
+
+def test_it_is_the_wheel_that_runs(programs, project):
+    done = run([str(programs / "python"), "-c", "import redial; print(redial.__file__)"], project)
+    assert str(programs.parent) in done.stdout
+
+
+def test_the_sdist_makes_the_same_wheel(built):
+    names = []
+    for wheel in (built["wheel"], built["again"]):
+        done = run([sys.executable, "-m", "zipfile", "-l", str(wheel)], wheel.parent)
+        names.append(sorted(line.split()[0] for line in done.stdout.splitlines()[1:]))
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["render", "--check"],
+        ["lint"],
+        ["deploy", "--config", CONFIG, "--server", "embedded"],
+        ["scenario", "hot_keys"],
+        ["explore", "--scenario", "two_phase", "--transitions", "500"],
+        ["probe", "--name", "timer_zero", "--server", "embedded"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_works_in_the_project_folder(command, programs, project):
+    done = run([str(programs / "redial"), *command], project)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    done = run([str(programs / "python"), "-m", "invoke", "--list"], project)
+    assert re.search(rf"^  {command[0]} ", done.stdout, re.M)
+
+
+@pytest.mark.parametrize("command", ["check", "test", "pages", "coverage", "matrix", "mutants"])
+def test_a_contributors_command_says_that_it_needs_a_clone(command, programs, project):
+    done = run([str(programs / "redial"), command], project)
+    assert done.returncode == 1
+    assert "works in a clone" in done.stderr and "Next: git clone" in done.stderr
+
+
+def test_a_wheel_without_its_extras_names_the_command_that_adds_them(built, tmp_path, project):
+    """Modules of an extra are hidden from the environment, one after the other."""
+    programs = installed(tmp_path / "bare", built["wheel"])
+    [packages] = (programs.parent / "lib").glob("python*/site-packages")
+    hide = (
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in {}:\n"
+        "            raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+    )
+    for module, extra, command in (
+        ("sortedcontainers", "broker", ["deploy", "--config", CONFIG, "--server", "embedded"]),
+        ("lxml", "broker", ["broker", "--port", "0"]),
+        ("matplotlib", "lab", ["demo", "--quick"]),
+    ):
+        (packages / "hidden.py").write_text(hide.format((module,)))
+        (packages / "hidden.pth").write_text("import hidden\n")
+        done = run([str(programs / "redial"), *command], project)
+        assert done.returncode == 1, command
+        assert f"{module}" in done.stdout + done.stderr
+        assert f"Next: pip install 'redial-servicebroker[{extra}]'" in done.stdout + done.stderr
+
+
+def test_what_is_installed_sends_reads_with_spark_by_name_and_lands(programs, project):
+    pytest.importorskip("pyspark")
+    try:
+        need_java_and_spark()
+    except PipelineError as error:
+        pytest.skip(str(error))
+    with BrokerProcess() as broker:
+        pyodbc.connect(broker.odbc, autocommit=True).execute("CREATE DATABASE shop;")
+        odbc = with_database(broker.odbc, "shop")
+        at = ["--config", CONFIG, "--server", odbc]
+        for command in ("deploy", "verify"):
+            done = run([str(programs / "redial"), command, *at], project)
+            assert done.returncode == 0, done.stdout + done.stderr
+        (project / "send_and_read.py").write_text(SEND_AND_READ)
+        connection = {
+            "server": f"127.0.0.1:{broker.port}",
+            "database": "shop",
+            "user": broker.user,
+            "password": broker.password,
+            "trustServerCertificate": "true",
+            "schema": CONFIG,
+        }
+        python = str(programs / "python")
+        done = run([python, "send_and_read.py", json.dumps(connection)], project)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+        assert "read 3 of pip" in done.stdout
+        done = run([python, "-m", "redial.spark.land", "--to", "lake", *at], project)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+        assert list((project / "lake").rglob("*.parquet"))
+
+
+SEND_AND_READ = """
+import json, sys, time
+from redial.spark.session import spark_session
+
+spark = spark_session("installed")
+connection = json.loads(sys.argv[1])
+names = {
+    "fromService": "//redial/mine/initiator", "toService": "//redial/mine/target",
+    "contract": "//redial/mine/contract", "messageType": "//redial/mine/event",
+}
+bodies = spark.range(3).selectExpr("encode(concat('pip ', id), 'UTF-8') AS body")
+bodies.write.format("servicebroker").options(**connection, **names).mode("append").save()
+landed = spark.read.format("servicebroker").options(**connection).load()
+sent = landed.where("CAST(body AS string) LIKE 'pip %'")
+for _ in range(1000):
+    if sent.count() == 3:
+        break
+print("read", sent.count(), "of pip")
+"""
+
+
+def documented() -> list[tuple[str, str]]:
+    """(page, line) of every ``pip install`` of ours in the pages, also behind a remark."""
+    return sorted(
+        (str(path.relative_to(ROOT)), match[1].strip())
+        for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+        for match in re.finditer(
+            r"(pip install (?:'?redial-servicebroker|'?\.)[^#\n;,`)]*)",
+            path.read_text("utf-8"),
+        )
+    )
+
+
+def test_every_documented_pip_line_installs(built, tmp_path):
+    """As it stands, against the wheel that was just built; its dependencies are here already."""
+    lines = documented()
+    assert {page for page, _ in lines} >= {"README.md", "docs/spark.md", "docs/start/dba.md"}
+    programs = installed(tmp_path / "bare", built["wheel"])
+    known = run(
+        [
+            str(programs / "python"),
+            "-c",
+            "from importlib.metadata import metadata; "
+            "print(*metadata('redial-servicebroker').get_all('Provides-Extra'))",
+        ],
+        tmp_path,
+    ).stdout.split()
+    pip = f"{sys.executable} -m pip --python {programs / 'python'} install --force-reinstall"
+    for page, line in lines:
+        done = run(
+            ["sh", "-c", line.replace("pip install", pip)],
+            ROOT,  # a line for a clone names it by a dot
+            PIP_NO_INDEX="1",
+            PIP_NO_DEPS="1",
+            PIP_FIND_LINKS=str(built["wheel"].parent),
+            PIP_NO_BUILD_ISOLATION="0",  # which means: without
+        )
+        assert done.returncode == 0, f"{page}: {line}: {done.stderr}"
+        asked = re.search(r"\[([\w,]+)\]", line)
+        assert not asked or set(asked[1].split(",")) <= set(known), f"{page}: {line}"
