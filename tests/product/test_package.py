@@ -128,7 +128,7 @@ def test_the_sdist_makes_the_same_wheel(built):
         ["render", "--check"],
         ["lint"],
         ["deploy", "--config", CONFIG, "--server", "embedded"],
-        ["scenario", "hot_keys"],
+        ["scenario", "hot-keys"],
         ["explore", "--scenario", "two_phase", "--transitions", "500"],
         ["probe", "--name", "timer_zero", "--server", "embedded"],
     ],
