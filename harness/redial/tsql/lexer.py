@@ -97,8 +97,9 @@ def _scan(tokens: Tokens, position: int, quoted_identifier: bool) -> int:
     add_start, add_end = tokens.starts.append, tokens.ends.append
     for match in _TOKEN.finditer(text, position):
         group = match.lastindex
-        start, end = match.span(group)
-        kind = _KINDS[group]
+        # Every alternative is a group, so there is a last one.
+        start, end = match.span(group)  # type: ignore[arg-type]
+        kind = _KINDS[group]  # type: ignore[index]
         word = ""
         if group == _GROUP_WORD:
             word = text[start:end].upper()

@@ -10,10 +10,18 @@ from __future__ import annotations
 import dataclasses
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+
+if TYPE_CHECKING:
+    F = TypeVar("F", bound=Callable[..., object])
+
+    def cache(function: F) -> F:
+        """What mypy sees of the one below: it takes a class for nothing hashable."""
+        return function
+else:
+    from functools import cache
 
 
 @dataclass_transform(eq_default=False, kw_only_default=False)
@@ -31,7 +39,7 @@ class _Noted:
 
     __slots__ = ("notes",)
 
-    notes: dict[Any, Any]
+    notes: dict[Any, Any]  # of any type: a function and what it found
 
 
 @node
@@ -60,7 +68,7 @@ class Node(_Noted):
 
         Iterative: a deep tree does not meet Python's recursion limit.
         """
-        stack: list[Any] = [self]
+        stack: list[Node | list[object] | tuple[object, ...]] = [self]
         pop, push = stack.pop, stack.append
         while stack:
             current = pop()
@@ -80,6 +88,8 @@ class Node(_Noted):
 class Statement(Node):
     """Base of statements. terminated: a ``;`` follows (it lies behind ``end``)."""
 
+    if TYPE_CHECKING:
+        _: dataclasses.KW_ONLY  # mypy does not read the ``kw_only`` below
     terminated: bool = dataclasses.field(default=False, kw_only=True)
 
 
@@ -148,7 +158,7 @@ class Option(Node):
     """
 
     name: str
-    value: Any = None
+    value: Any = None  # its kind depends on the option; who asks for a name knows it
     unit: str | None = None
     arguments: list[Option] | None = None
 
@@ -237,7 +247,7 @@ def noted(item: Node, find: Callable[[Node], T]) -> T:
     find: a function of a module, of the tree below the node and nothing else.
     """
     try:
-        return item.notes[find]
+        return item.notes[find]  # type: ignore[no-any-return]  # what ``find`` found
     except AttributeError:
         item.notes = {}
     except KeyError:
@@ -246,7 +256,7 @@ def noted(item: Node, find: Callable[[Node], T]) -> T:
     return found
 
 
-def _nodes_in(values: list[Any] | tuple[Any, ...]) -> Iterator[Node]:
+def _nodes_in(values: list[object] | tuple[object, ...]) -> Iterator[Node]:
     for value in values:
         if isinstance(value, Node):
             yield value
@@ -254,7 +264,7 @@ def _nodes_in(values: list[Any] | tuple[Any, ...]) -> Iterator[Node]:
             yield from _nodes_in(value)
 
 
-def structure(value: Any) -> Any:
+def structure(value: object) -> object:
     """Return nested tuples of class names and field values, without positions, for comparing trees.
 
     ``terminated`` is left out too: it is layout, not meaning.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from redial.tsql.ast.base import (
     DataType,
     Expression,
@@ -119,7 +121,7 @@ class ComputedColumn(TableElement):
     value: Expression
     persisted: bool
     nullable: bool | None
-    constraints: list[Constraint | TableIndex] | None = None
+    constraints: Sequence[Constraint | TableIndex] | None = None
 
 
 @node

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redial.tsql.ast.base import Expression, Node, ObjectName, Option, Predicate, Statement, node
+from redial.tsql.ast.base import (
+    Expression,
+    Node,
+    ObjectName,
+    Option,
+    Predicate,
+    Statement,
+    TableSource,
+    node,
+)
 from redial.tsql.ast.expressions import MethodCall, Variable
 from redial.tsql.ast.queries import (
     Query,
     SelectItem,
     TableHint,
-    TableSource,
     Top,
     Values,
     With,
 )
 
 if TYPE_CHECKING:
-    from redial.tsql.ast.ddl import ColumnDef
+    from redial.tsql.ast.ddl import ColumnDef, ComputedColumn
     from redial.tsql.ast.flow import CursorName, ExecuteProcedure, ExecuteString
 
 
@@ -159,5 +167,5 @@ class InsertBulk(Statement):
     """INSERT BULK, what drivers send before a bulk load. columns: names and types."""
 
     target: ObjectName
-    columns: list[ColumnDef]
+    columns: list[ColumnDef | ComputedColumn]
     options: list[Option]

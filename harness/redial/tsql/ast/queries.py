@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 from redial.tsql.ast.base import (
     DataType,
+    Expression,
     Identifier,
     Node,
     ObjectName,
     Option,
+    Predicate,
     Statement,
     TableSource,
     node,
 )
 from redial.tsql.ast.expressions import (
     ColumnRef,
-    Expression,
     FunctionCall,
     MethodCall,
     Over,
-    Predicate,
     Variable,
 )
 
 if TYPE_CHECKING:
-    from redial.tsql.ast.dml import Delete, Insert, Merge, Update
+    from redial.tsql.ast.dml import Delete, Insert, InsertBulk, Merge, Update
 
 
 @node
@@ -260,7 +260,7 @@ class NodesTable(TableSource):
 class DerivedTable(TableSource):
     """(query) AS alias(columns); a data change with OUTPUT may stand in place of a query."""
 
-    query: Query | Values | Insert | Update | Delete | Merge
+    query: Query | Values | Insert | InsertBulk | Update | Delete | Merge
     alias: str
     columns: list[str] | None
 

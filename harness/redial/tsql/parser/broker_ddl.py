@@ -205,8 +205,8 @@ class BrokerDdlParser(ModuleParser):
         return AlterServiceContract(start, self.last_end(), verb, contract)
 
     # ------------------------------------------------------------------- routes, bindings, priority
-    def _assignments(self, readers: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-        """Read ``NAME = value, ..``, each name at most once."""
+    def _assignments(self, readers: dict[str, Callable[[], object]]) -> dict[str, Any]:
+        """Read ``NAME = value, ..``, each name at most once. Any: what the name's reader gives."""
         found: dict[str, Any] = {}
         while True:
             i = self.i
@@ -273,7 +273,7 @@ class BrokerDdlParser(ModuleParser):
         self.expect("BROKER", "PRIORITY")
         name = self.identifier()
         self.expect("FOR", "CONVERSATION")
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {}  # of _assignments
         if self.accept("SET"):
             self.expect("(")
             found = self._assignments(

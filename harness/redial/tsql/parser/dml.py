@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from redial.tsql.ast import (
     Assignment,
     ColumnDef,
     ColumnMethod,
     ColumnRef,
+    ComputedColumn,
     CurrentOf,
     CursorName,
     DefaultValues,
@@ -28,7 +31,6 @@ from redial.tsql.ast import (
     SelectStatement,
     Statement,
     TableHint,
-    TableSource,
     TruncateTable,
     Update,
     Values,
@@ -51,7 +53,7 @@ class DmlParser(QueryParser):
         """Read what follows EXEC."""
         raise NotImplementedError
 
-    def column_definition(self) -> ColumnDef:
+    def column_definition(self) -> ColumnDef | ComputedColumn:
         """Read a column with its type."""
         raise NotImplementedError
 
@@ -81,7 +83,7 @@ class DmlParser(QueryParser):
             statement.with_ = with_
         return statement
 
-    def data_change(self) -> TableSource | Statement:
+    def data_change(self) -> Insert | InsertBulk | Update | Delete | Merge:
         """Read a data change with OUTPUT standing as a table."""
         start = self.starts[self.i]
         word = self.words[self.i]
@@ -100,7 +102,7 @@ class DmlParser(QueryParser):
 
     def outputs(self) -> list[OutputClause] | None:
         """Read OUTPUT clauses: one, or one with INTO and one without."""
-        result = []
+        result = cast("list[OutputClause]", [])
         while self.words[self.i] == "OUTPUT" and len(result) < 2:
             start = self.starts[self.i]
             self.i += 1
@@ -126,7 +128,7 @@ class DmlParser(QueryParser):
         return self.query_hints() if self.words[self.i] == "OPTION" else None
 
     # ------------------------------------------------------------------------------------- INSERT
-    def insert(self, start: int) -> Statement:
+    def insert(self, start: int) -> Insert | InsertBulk:
         """Read INSERT."""
         self.i += 1
         if self.words[self.i] == "BULK":
@@ -187,7 +189,7 @@ class DmlParser(QueryParser):
         return Option(start, self.last_end(), name)
 
     # ------------------------------------------------------------------------------------- UPDATE
-    def update(self, start: int) -> Statement:
+    def update(self, start: int) -> Update:
         """Read UPDATE."""
         self.expect("UPDATE")
         top = self.top() if self.words[self.i] == "TOP" else None
@@ -233,7 +235,7 @@ class DmlParser(QueryParser):
         return self.kinds[i] <= QUOTED and self.words[i + 1] in ASSIGNMENTS
 
     # ------------------------------------------------------------------------------------- DELETE
-    def delete(self, start: int) -> Statement:
+    def delete(self, start: int) -> Delete:
         """Read DELETE."""
         self.i += 1
         top = self.top() if self.words[self.i] == "TOP" else None

@@ -6,6 +6,7 @@ from redial.tsql.ast import (
     BinaryOp,
     CloseCursor,
     ColumnDef,
+    ComputedColumn,
     CursorDefinition,
     CursorName,
     DeallocateCursor,
@@ -117,7 +118,7 @@ class ExecuteParser(FlowParser):
                 value = self.expect_any("NONE", "UNDEFINED")
         return Option(start, self.last_end(), name, value)
 
-    def _result_set(self) -> list[ColumnDef]:
+    def _result_set(self) -> list[ColumnDef | ComputedColumn]:
         if self.words[self.i] == "AS":
             self.not_supported("WITH RESULT SETS AS")
         return self.parenthesised(self.column_definition)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 from redial.tsql.ast import (
     Case,
@@ -450,14 +449,14 @@ class FunctionParser(TokenCursor):
         return self.whole_number()
 
 
-_CONSTANTS: dict[int, Callable[[Any, int], Expression]] = {
+_CONSTANTS: dict[int, Callable[[FunctionParser, int], Expression]] = {
     NUMBER: FunctionParser._number,
     BINARY: FunctionParser._binary,
     MONEY: FunctionParser._money,
     GLOBAL: FunctionParser._global,
 }
 
-_SPECIAL: dict[str, Callable[[Any], Expression]] = {
+_SPECIAL: dict[str, Callable[[FunctionParser], Expression]] = {
     "NULL": FunctionParser._null,
     "CASE": FunctionParser._case,
     "CAST": FunctionParser._cast,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql.ast import Expression, JsonArray, JsonObject
 
+if TYPE_CHECKING:
+    from redial.tsql.parser.functions import FunctionParser
 
-def json_object(parser: Any) -> Expression:
+
+def json_object(parser: FunctionParser) -> Expression:
     """Read JSON_OBJECT(key: value, .. [NULL ON NULL | ABSENT ON NULL])."""
     start = parser.starts[parser.i]
     if parser.words[parser.i + 1] != "(":
@@ -26,7 +29,7 @@ def json_object(parser: Any) -> Expression:
     return JsonObject(start, parser.last_end(), keys, values, absent)
 
 
-def json_array(parser: Any) -> Expression:
+def json_array(parser: FunctionParser) -> Expression:
     """Read JSON_ARRAY(value, .. [NULL ON NULL | ABSENT ON NULL])."""
     start = parser.starts[parser.i]
     if parser.words[parser.i + 1] != "(":
@@ -42,11 +45,11 @@ def json_array(parser: Any) -> Expression:
     return JsonArray(start, parser.last_end(), values, absent)
 
 
-def _at_null_clause(parser: Any) -> bool:
+def _at_null_clause(parser: FunctionParser) -> bool:
     return parser.words[parser.i] in ("NULL", "ABSENT") and parser.words[parser.i + 1] == "ON"
 
 
-def _null_clause(parser: Any, default: bool) -> bool:
+def _null_clause(parser: FunctionParser, default: bool) -> bool:
     """Read NULL ON NULL (False) or ABSENT ON NULL (True)."""
     if not _at_null_clause(parser):
         return default

@@ -195,7 +195,7 @@ class ModuleParser(TableParser):
 
     def _table_function(
         self, start: int, verb: str, name: ObjectName, parameters: list[Parameter]
-    ) -> CreateTableFunction:
+    ) -> Statement:
         variable = self.variable()
         self.expect("TABLE")
         elements = self.table_elements()

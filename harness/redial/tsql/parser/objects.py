@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from redial.tsql.ast import (
     AlterIndex,
     AlterSchemaTransfer,
@@ -20,6 +22,7 @@ from redial.tsql.ast import (
     DropObject,
     EnableTrigger,
     Expression,
+    Identifier,
     Literal,
     ObjectName,
     Option,
@@ -230,6 +233,8 @@ class ObjectParser(BrokerDdlParser):
             return self._transfer(start)
         self.require_batch_start("CREATE SCHEMA")
         self.expect("SCHEMA")
+        if TYPE_CHECKING:
+            owner: Identifier | None
         if self.accept("AUTHORIZATION"):
             name = owner = self.identifier()
         else:
@@ -325,7 +330,7 @@ class ObjectParser(BrokerDdlParser):
             return "ALL SERVER"
         return None
 
-    def unknown_object(self) -> Statement:
+    def unknown_object(self) -> NoReturn:
         """Raise for a word that names no kind of object we take."""
         raise NotImplementedError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NoReturn
 
 from redial.tsql.ast import (
     Batch,
@@ -120,7 +120,7 @@ class Parser(KeyParser):
         statement.end = self.ends[last]
         return statement
 
-    def _label(self) -> Label:
+    def _label(self) -> Statement:
         i = self.i
         if self.kinds[i] > QUOTED or self.words[i + 1] != ":":
             self.unexpected()
@@ -180,7 +180,7 @@ class Parser(KeyParser):
             self.unknown_object()
         return parse(self, start, verb)
 
-    def unknown_object(self) -> Statement:
+    def unknown_object(self) -> NoReturn:
         """Raise for a word that names no kind of object we take."""
         word = self.words[self.i]
         if word in _REFUSED_OBJECTS:
@@ -209,7 +209,7 @@ class Parser(KeyParser):
         self.not_supported(f"the statement {self.words[self.i]}")
 
 
-_STATEMENTS: dict[str, Callable[[Any, int], Statement]] = {
+_STATEMENTS: dict[str, Callable[[Parser, int], Statement]] = {
     "(": Parser.select_statement,
     "ADD": Parser.signature,
     "ALTER": Parser.create,
@@ -267,7 +267,7 @@ _STATEMENTS: dict[str, Callable[[Any, int], Statement]] = {
     ),
 }
 
-_OBJECTS: dict[str, Callable[[Any, int, str], Statement]] = {
+_OBJECTS: dict[str, Callable[[Parser, int, str], Statement]] = {
     "ASYMMETRIC": Parser.symmetric_key,
     "AUTHORIZATION": Parser.authorization,
     "BROKER": Parser.broker_priority,

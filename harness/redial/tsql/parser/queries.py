@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from redial.tsql.ast import (
     CommonTable,
     Expression,
@@ -148,7 +150,7 @@ class QueryParser(SourceParser):
         if self.words[self.i] == "ALL":
             self.error(324, operation, at=self.i - 1)
 
-    def _query_term(self) -> Select | Query:
+    def _query_term(self) -> Select | SetOperation | Query:
         if self.words[self.i] != "(":
             return self._select()
         start = self.starts[self.i]
@@ -233,7 +235,7 @@ class QueryParser(SourceParser):
             value = self.expression()
             return SelectItem(start, self.last_end(), value, None, variable, following)
         if following == "=" and (kind <= QUOTED or kind == STRING):
-            alias = self.name() if kind <= QUOTED else str(self.string().value)
+            alias = cast("str | None", self.name() if kind <= QUOTED else str(self.string().value))
             self.i += 1
             value = self.expression()
             return SelectItem(start, self.last_end(), value, alias)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from redial.tsql.ast import (
     Apply,
     ColumnRef,
+    Delete,
     DerivedTable,
     Expression,
     FunctionCall,
     FunctionTable,
+    Insert,
+    InsertBulk,
     Join,
+    Merge,
     MethodCall,
     NodesTable,
     ObjectName,
     Pivot,
+    Query,
     SchemaColumn,
     TableHint,
     TableRef,
     TableSource,
     Unpivot,
+    Update,
     Values,
     Variable,
     VariableTable,
@@ -45,7 +53,7 @@ _REFUSED_SOURCES = frozenset(
 class SourceParser(ExpressionParser):
     """The FROM clause."""
 
-    def data_change(self) -> TableSource:
+    def data_change(self) -> Insert | InsertBulk | Update | Delete | Merge:
         """Read a data change with OUTPUT standing as a table."""
         raise NotImplementedError
 
@@ -121,7 +129,9 @@ class SourceParser(ExpressionParser):
         after = self.words[self.i + 1]
         if after in ("INSERT", "UPDATE", "DELETE", "MERGE"):
             self.i += 1
-            query = self.data_change()
+            query = cast(
+                "Query | Values | Insert | InsertBulk | Update | Delete | Merge", self.data_change()
+            )
         elif after == "VALUES":
             self.i += 1
             query = self.values()

@@ -139,7 +139,8 @@ class TableParser(OptionParser):
             return False
         return True
 
-    def _identity(self) -> IdentityProperty:
+    # The function IDENTITY has a _identity too, which is called by its class's name.
+    def _identity(self) -> IdentityProperty:  # type: ignore[override]
         start = self.starts[self.i]
         self.expect("IDENTITY")
         seed = increment = None
@@ -355,6 +356,7 @@ def _with_own_columns(elements: list[TableElement]) -> list[TableElement]:
         result.append(element)
         own = [c for c in getattr(element, "constraints", None) or () if _names_columns(c)]
         if own:
+            assert isinstance(element, (ColumnDef, ComputedColumn)) and element.constraints
             kept = [c for c in element.constraints if c not in own]
             element.constraints = kept or None
             result += own
