@@ -10,9 +10,7 @@ import pytest
 from redial.paths import ROOT
 
 PAGES = sorted(
-    str(path.relative_to(ROOT))
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    if "traces-matrix" not in path.parts
+    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 )
 
 

@@ -4,7 +4,7 @@
     oracle_agreement.py                   our scripts, the zoo, ScriptDOM's tests: a table
     oracle_agreement.py --directory DIR   all .sql files below DIR instead
     oracle_agreement.py --list TEXT       the findings whose class holds TEXT (reject, accept ..)
-    oracle_agreement.py --page            write docs/parser-agreement.md as well
+    oracle_agreement.py --page            write docs/generated/parser-agreement.md as well
 
 A difference is explained by a rule of tests/product/tsql/agreement.toml or is a defect: exit status 1.
 The test scripts are fetched from GitHub into $REDIAL_SCRIPTDOM (~/.cache/redial/scriptdom).
@@ -26,7 +26,7 @@ from tools.agreement import reasons, sources  # noqa: E402 - a tool runs from a 
 from tools.agreement.compare import CLASSES, Finding, compare  # noqa: E402
 from tools.agreement.page import render  # noqa: E402
 
-PAGE = ROOT / "docs" / "parser-agreement.md"
+PAGE = ROOT / "docs" / "generated" / "parser-agreement.md"
 
 
 def cache() -> Path:

@@ -4,7 +4,7 @@
     run_public_scripts.py              all sets of tools/public/sources.toml; a table and a ranking
     run_public_scripts.py --only TEXT  sets whose title holds TEXT
     run_public_scripts.py --verbose    every error, note and output
-    run_public_scripts.py --page       write docs/public-scripts.md as well
+    run_public_scripts.py --page       write docs/generated/public-scripts.md as well
 
 The scripts are fetched from GitHub into $REDIAL_PUBLIC_SCRIPTS (~/.cache/redial/public-scripts)
 when they are not there. Exit status 1 when a set crashed, hung or met a refusal.
@@ -25,7 +25,7 @@ from tools.public import corpus  # noqa: E402 - a tool runs from a bare clone
 from tools.public.page import render  # noqa: E402
 from tools.public.runner import Outcome, run_set  # noqa: E402
 
-PAGE = ROOT / "docs" / "public-scripts.md"
+PAGE = ROOT / "docs" / "generated" / "public-scripts.md"
 Results = list[tuple[corpus.ScriptSet, Outcome]]
 
 

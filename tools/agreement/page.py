@@ -1,4 +1,4 @@
-"""docs/parser-agreement.md, generated."""
+"""docs/generated/parser-agreement.md, generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/public-scripts.md, generated from a run of all sets."""
+"""docs/generated/public-scripts.md, generated from a run of all sets."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _DATABASE = "database to work in, instead of the one the connection string names
         "port": "0 takes a free one",
         "seed": "of every id the broker makes",
         "quantum": "statements a session runs before the next one has its turn",
-        "switch": "name=value of what no document settles (docs/coverage.md); repeatable",
+        "switch": "name=value of what no document settles (docs/generated/coverage.md); repeatable",
     },
     iterable=["switch"],
 )
@@ -223,7 +223,7 @@ def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bo
         "server": _SERVER,
         "name": "one probe of sql/probes; all by default",
         "json": "also write the findings to this file",
-        "evidence": "folder for a real server's record; docs/live-evidence by default",
+        "evidence": "folder for a real server's record; evidence/live by default",
     }
 )
 def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence: str = "") -> None:
@@ -237,8 +237,8 @@ def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence
     help={
         "only": "generated mutants whose names fit, * for anything; leaves the sixteen out",
         "generated": "also every generated one: an hour, and what is known is not hunted again",
-        "write": "write docs/mutants.md",
-        "check": "only say what is stale on docs/mutants.md and in sql/mutants/equivalent.toml",
+        "write": "write docs/generated/mutants.md",
+        "check": "only say what is stale on docs/generated/mutants.md and in sql/mutants/equivalent.toml",
         "workers": "processes for the generated ones",
     }
 )
@@ -260,8 +260,8 @@ def mutants(
     help={
         "only": "cells (key recycle strategy hint isolation caller) and searches whose names fit",
         "limit": "at most so many of each; 0 searches nothing",
-        "write": "write docs/answer-matrix.md from what is kept in docs/answer-matrix.json",
-        "traces": "write the traces the page links: docs/traces-matrix",
+        "write": "write docs/generated/answer-matrix.md from what is kept in evidence/answer-matrix.json",
+        "traces": "write the traces the page links: evidence/traces",
         "check": "only say what is stale on the page",
         "workers": "processes",
         "again": "search again what another explorer or broker has searched",
@@ -279,7 +279,7 @@ def matrix(
     again: bool = False,
     defaults: bool = False,
 ) -> None:
-    """Search every combination of our choices: docs/answer-matrix.md."""
+    """Search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run
 
     run(only, limit, write, traces, check, workers, again, defaults)
@@ -303,7 +303,7 @@ def check(_: Context, fast: bool = False) -> None:
 
 @task(help={"check": "only say whether the committed page is stale"})
 def coverage(_: Context, check: bool = False) -> None:
-    """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""
+    """Make docs/generated/coverage.md: what the embedded broker supports, refuses and does otherwise."""
     from redial_lab.commands.coverage import coverage as run
 
     run(check)

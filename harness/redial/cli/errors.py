@@ -69,7 +69,7 @@ def explained(error: Exception) -> str | None:
             f"  Next: pip install '{DISTRIBUTION}[{extra}]' (in a clone: tools/setup)"
         )
     if _is_switch_error(error):
-        return f"{error}\n  Next: docs/coverage.md says what each switch and value means"
+        return f"{error}\n  Next: docs/generated/coverage.md says what each switch and value means"
     if isinstance(error, ConfigError):
         return f"{error}\n  Next: correct the file, then invoke render --check"
     if isinstance(error, RenderError):

@@ -1,13 +1,13 @@
-"""docs/lint.md: every rule, and where it fires on the articles' own text."""
+"""docs/generated/lint.md: every rule, and where it fires on the articles' own text."""
 
 from __future__ import annotations
 
 from redial.lint.model import Rule
 from redial.lint.rules import RULES
 from redial.lint.seeds import Seed, seeds
-from redial.paths import DOCS
+from redial.paths import PAGES
 
-PAGE = DOCS / "lint.md"
+PAGE = PAGES / "lint.md"
 
 HEAD = """# Lint rules
 
@@ -26,7 +26,7 @@ SB00 is a batch that does not parse: no rule has looked at it.
 SEEDS = """## What fires on the five seeds
 
 Their T-SQL without the SET options and the header that our rendering adds; file lines are those of
-the rendered file (`invoke deploy --mutant NAME` installs them, see [comparators](comparators.md)).
+the rendered file (`invoke deploy --mutant NAME` installs them, see [comparators](../comparators.md)).
 """
 
 

@@ -1,4 +1,4 @@
-"""``invoke coverage``: make docs/coverage.md alone, or say whether it is stale."""
+"""``invoke coverage``: make docs/generated/coverage.md alone, or say whether it is stale."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from redial_lab.commands.pages import settle
 
 @command
 def coverage(check: bool = False) -> int:
-    """Write docs/coverage.md; with ``check`` only compare: 1 when the committed page is stale."""
+    """Write docs/generated/coverage.md; with ``check`` only compare: 1 when the committed page is stale."""
     clone("redial coverage")
     from redial_lab.pages.coverage import page
 
-    right = settle("docs/coverage.md", page.PAGE, page.text(), check)
+    right = settle("docs/generated/coverage.md", page.PAGE, page.text(), check)
     if check and not right:
         print("  Next: invoke coverage, and commit what it changes")
     return 1 if check and not right else 0

@@ -1,4 +1,4 @@
-"""``invoke matrix``: search every combination of our choices, make docs/answer-matrix.md."""
+"""``invoke matrix``: search every combination of our choices, make docs/generated/answer-matrix.md."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def mutants(
         raise UserError(
             f"--only {only}",
             "no mutant's name fits it",
-            "docs/mutants.md has the names; * stands for anything",
+            "docs/generated/mutants.md has the names; * stands for anything",
         )
     if not 1 <= workers <= 16:
         raise UserError(f"--workers {workers}", "counts processes", "pass 1 to 16")

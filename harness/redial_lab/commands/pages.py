@@ -38,7 +38,9 @@ def _features() -> str:
     missing = unproven(found)
     if missing:
         raise UserError(
-            "docs/features.md", f"no test proves: {'; '.join(missing)}", "name the row in a test"
+            "docs/generated/features.md",
+            f"no test proves: {'; '.join(missing)}",
+            "name the row in a test",
         )
     return page(found, variants_line())
 
@@ -63,17 +65,17 @@ def _matrix() -> str:
 
 
 PAGES = (
-    Page("docs/answer-matrix.md", _matrix),
-    Page("docs/coverage.md", _coverage),
-    Page("docs/features.md", _features),
-    Page("docs/lint.md", _lint),
-    Page("docs/mutants.md", _mutants),
+    Page("docs/generated/answer-matrix.md", _matrix),
+    Page("docs/generated/coverage.md", _coverage),
+    Page("docs/generated/features.md", _features),
+    Page("docs/generated/lint.md", _lint),
+    Page("docs/generated/mutants.md", _mutants),
 )
 
 ELSEWHERE = {
-    "docs/drivers.md": "python -m tests.broker.drivers.page, with every driver installed",
-    "docs/parser-agreement.md": "tools/oracle_agreement.py, with Microsoft's parser and a corpus",
-    "docs/public-scripts.md": "tools/run_public_scripts.py, with other people's repositories",
+    "docs/generated/drivers.md": "python -m tests.broker.drivers.page, with every driver installed",
+    "docs/generated/parser-agreement.md": "tools/oracle_agreement.py, with Microsoft's parser and a corpus",
+    "docs/generated/public-scripts.md": "tools/run_public_scripts.py, with other people's repositories",
     "tests/product/sql/oracle_verdicts.txt": "tools/oracle_verdicts.py, with Microsoft's parser",
 }
 """Generated files this command can't make or judge, and what makes them."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from redial.cli.errors import UserError, command
 from redial.cli.server import EMBEDDED, LABEL, connection_string
-from redial.paths import DOCS
+from redial.paths import EVIDENCE
 
-EVIDENCE = DOCS / "live-evidence"
+LIVE = EVIDENCE / "live"
 OURS = "EMBEDDED BROKER"
 MARKS = {
     "as expected": "green",
@@ -32,7 +32,7 @@ def probe(server: str = "", name: str = "", json_file: str = "", evidence: str =
     """Run all probes, or the one named; 1 when an answer is not the embedded broker's default.
 
     server: 'embedded' (virtual time), or an ODBC connection string. json_file: the findings as a
-    list. evidence: folder for the record of a real server, docs/live-evidence by default.
+    list. evidence: folder for the record of a real server, evidence/live by default.
     """
     from redial_lab.probe import probes, run
 
@@ -53,7 +53,7 @@ def probe(server: str = "", name: str = "", json_file: str = "", evidence: str =
         Path(json_file).write_text(_json(findings), encoding="utf-8")
     version = next((f.version for f in findings if f.version), "")
     if version and OURS not in version:
-        print(f"evidence: {record(findings, version, Path(evidence or EVIDENCE))}")
+        print(f"evidence: {record(findings, version, Path(evidence or LIVE))}")
     elif evidence:
         raise UserError(
             "--evidence",

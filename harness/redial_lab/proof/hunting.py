@@ -1,4 +1,4 @@
-"""What ``invoke mutants`` does: hunt, print, write docs/mutants.md."""
+"""What ``invoke mutants`` does: hunt, print, write docs/generated/mutants.md."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def all_names(only: str = "*") -> list[str]:
 def check_page() -> int:
     """Say what is stale on the page and in the register; 1 when something is."""
     problems = stale(all_names(), remembered_of(Remembered()))
-    print("\n".join(problems) or "docs/mutants.md: up to date")
+    print("\n".join(problems) or "docs/generated/mutants.md: up to date")
     return 1 if problems else 0
 
 
 def text_now() -> str:
-    """docs/mutants.md as it follows from what is remembered; nothing is hunted."""
+    """docs/generated/mutants.md as it follows from what is remembered; nothing is hunted."""
     found = remembered_of(Remembered())
     return text(kept(), found, register(), all_names(), how_of(_page()))
 
@@ -66,7 +66,7 @@ def main(only: str, made: bool, write: bool, workers: int) -> int:
         how = _how(names, remembered, cases)
     if write:
         PAGE.write_text(text(listed, remembered_of(remembered), register(), names, how), "utf-8")
-        console.print(f"docs/mutants.md: {len(names)} generated ones", markup=False)
+        console.print(f"docs/generated/mutants.md: {len(names)} generated ones", markup=False)
     return 1 if missed else 0
 
 

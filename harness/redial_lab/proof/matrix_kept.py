@@ -1,4 +1,4 @@
-"""What is known of the answer matrix: results, kept in ``docs/answer-matrix.json``.
+"""What is known of the answer matrix: results, kept in ``evidence/answer-matrix.json``.
 
 One line for a cell or for a search of a question, so that an interrupted run goes on where it ended
 and only what has changed is searched again.
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from redial.paths import DOCS
+from redial.paths import EVIDENCE
 from redial_broker.engine.switches import SWITCHES, shown
 from redial_lab.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from redial_lab.proof.questions import SEARCHES
 from redial_lab.proof.remembered import sources
 
-KEPT = DOCS / "answer-matrix.json"
+KEPT = EVIDENCE / "answer-matrix.json"
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The traces the answer matrix links: one for each cause, in docs/traces-matrix.
+"""The traces the answer matrix links: one for each cause, in evidence/traces.
 
 Every cause as numbered steps; the first of each class of violation also as a picture and as a
 script for query windows. A file says in its first lines what it is of and which text was searched:
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 
-from redial.paths import DOCS
+from redial.paths import EVIDENCE
 from redial_broker.engine.switches import parse
 from redial_lab.explore.evidence import evidence
 from redial_lab.explore.scenario import Scenario
@@ -27,7 +27,7 @@ from redial_lab.proof.matrix_verdict import Proof
 from redial_lab.proof.questions import SEARCHES
 from redial_lab.proof.setups import Setup
 
-FOLDER = DOCS / "traces-matrix"
+FOLDER = EVIDENCE / "traces"
 SECONDS = 600.0
 
 

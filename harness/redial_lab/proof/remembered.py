@@ -18,9 +18,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from redial.paths import SOURCES, SQL
+from redial.paths import EVIDENCE, SOURCES
 
-KEPT = SQL / "mutants" / "found.json"
+KEPT = EVIDENCE / "found-mutants.json"
 CODE = (
     "redial_broker/engine",
     "redial_broker/exec",

@@ -1,4 +1,6 @@
-"""``python -m tests.broker.drivers.page`` runs every probe and writes docs/drivers.md from the reports."""
+"""``python -m tests.broker.drivers.page`` runs every probe; it writes
+docs/generated/drivers.md from the reports.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from redial.paths import DOCS
+from redial.paths import PAGES
 
 from .capabilities import (
     CAPABILITIES,
@@ -20,7 +22,7 @@ from .capabilities import (
 )
 from .runner import Missing, report
 
-PAGE = DOCS / "drivers.md"
+PAGE = PAGES / "drivers.md"
 _SIGNS = {"yes": "yes", "refused": "refused", "none": "-", "fault": "fault"}
 
 _HEAD = """# Drivers

@@ -1,4 +1,4 @@
-"""Every driver does what the matrix promises, one test per cell; docs/drivers.md says the same."""
+"""Every driver does what the matrix promises, one test per cell; docs/generated/drivers.md says the same."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_every_exception_of_the_matrix_is_about_a_cell_there_is():
 
 
 def test_the_page_shows_what_the_matrix_promises():
-    """Without running anything: each cell of docs/drivers.md against the promise."""
+    """Without running anything: each cell of docs/generated/drivers.md against the promise."""
     drivers, dialects = PAGE.read_text(encoding="utf-8").split("## SQLAlchemy")
     for text, columns, rows in (
         (drivers, DRIVERS, CAPABILITIES),

@@ -1,4 +1,4 @@
-"""Every construct of docs/surface is undone by a restore to the last field: nothing that changes
+"""Every construct of evidence/surface is undone by a restore to the last field: nothing that changes
 state goes past the journal."""
 
 from __future__ import annotations

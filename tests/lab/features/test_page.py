@@ -1,4 +1,4 @@
-"""docs/features.md: no row without a proof, no proof of a row there is none of, never stale."""
+"""docs/generated/features.md: no row without a proof, no proof of a row there is none of, never stale."""
 
 from __future__ import annotations
 

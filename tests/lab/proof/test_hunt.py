@@ -1,4 +1,4 @@
-"""docs/mutants.md is not stale, and a sample of what it says of generated mutants is so."""
+"""docs/generated/mutants.md is not stale, and a sample of what it says of generated mutants is so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/answer-matrix.md: it says what the results say; a cell of each class is searched anew."""
+"""docs/generated/answer-matrix.md: it says what the results say; a cell of each class is searched anew."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from redial.paths import EVIDENCE
 from redial_broker.engine.switches import SWITCHES, shown
 from redial_lab.proof import matrix_kept
 from redial_lab.proof.matrix import Cell, class_of, every_cell
@@ -40,12 +41,12 @@ def test_results_page_and_traces_belong_together(tmp_path):
     assert path.read_text("utf-8") == matrix_kept.KEPT.read_text("utf-8")
 
     assert [each for each in problems(RESULTS) if not each.startswith("stale: ")] == []
-    links = set(re.findall(r"traces-matrix/([\w-]+)\.txt", PAGE.read_text("utf-8")))
+    links = set(re.findall(r"evidence/traces/([\w-]+)\.txt", PAGE.read_text("utf-8")))
     found = linked(RESULTS)
     assert links
     assert links == found.keys()
 
-    folder = PAGE.parent / "traces-matrix"
+    folder = EVIDENCE / "traces"
     whole = {path.stem for path in folder.glob("*.html")}
     assert {found[stem].what for stem in whole} == {each.what for each in found.values()} - {""}
     assert all("explorer" in (folder / f"{stem}.sql").read_text("utf-8") for stem in whole)

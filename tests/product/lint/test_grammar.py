@@ -45,7 +45,7 @@ NOT_OURS = {
     "DISABLE_OPTIMIZED_PLAN_FORCING",
     "TABLE HINT (t, NOLOCK)",
 }
-"""Constructs of docs/surface that sqlfluff's own tsql grammar does not know. None is of Service
+"""Constructs of evidence/surface that sqlfluff's own tsql grammar does not know. None is of Service
 Broker, and none is in our templates; the list may only become shorter."""
 
 

@@ -1,6 +1,6 @@
 """Examples of T-SQL constructs, each run on a fresh database of an embedded broker.
 
-``docs/surface`` holds them as TOML: ``NN_*.toml`` are the constructs public Service Broker scripts
+``evidence/surface`` holds them as TOML: ``NN_*.toml`` are the constructs public Service Broker scripts
 use, with how many script sets use each; ``more_*.toml`` are examples of the rest of what the parser
 knows; ``lists.toml`` are options tried one by one in one statement; ``setups.toml`` says what an
 example starts from.
@@ -14,14 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from redial.paths import DOCS
+from redial.paths import EVIDENCE
 from redial.tsql import split_batches
 from redial_broker.engine.errors import NOT_SUPPORTED
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 
-FOLDER = DOCS / "surface"
+FOLDER = EVIDENCE / "surface"
 DATABASE = "surface"
 PATIENCE_S = 30.0
 """Virtual seconds an example may wait before it counts as hanging."""

@@ -1,1 +1,1 @@
-"""docs/features.md: what peers do, what we do, and the tests that prove ours."""
+"""docs/generated/features.md: what peers do, what we do, and the tests that prove ours."""

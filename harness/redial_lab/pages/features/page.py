@@ -1,4 +1,4 @@
-"""docs/features.md: every row of the feature table with the tests that say they prove it.
+"""docs/generated/features.md: every row of the feature table with the tests that say they prove it.
 
 A test says so in its docstring: ``Feature <row>[, <row> ...]: <what it shows>``. ``invoke pages``
 writes the page; a test fails when it is stale, when a row has no test, and when a docstring names a
@@ -13,10 +13,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from redial.paths import DOCS, ROOT
+from redial.paths import PAGES, ROOT
 from redial_lab.pages.features.rows import PEERS, ROWS, Row
 
-PAGE = DOCS / "features.md"
+PAGE = PAGES / "features.md"
 TESTS = ROOT / "tests"
 SAID = re.compile(r"\bFeature ([^:]+):\s*(.*)", re.S)
 
