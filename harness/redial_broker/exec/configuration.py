@@ -11,7 +11,8 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_server_permission
 
 

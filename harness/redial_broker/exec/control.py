@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec import impersonation
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.options import (
     ANSI_DEFAULTS,
     DEADLOCK_PRIORITIES,
@@ -17,6 +17,7 @@ from redial_broker.exec.options import (
     OPPOSITES,
 )
 from redial_broker.exec.program import SWITCH
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_server_permission
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.calls import converted
+from redial_broker.exec.context import Context
 from redial_broker.exec.cursor_options import DYNAMIC, KEYSET, SCROLL_LOCKS, cursor_options
 from redial_broker.exec.cursor_plans import Plan, Row, compile_plan
 from redial_broker.exec.cursor_references import (
@@ -21,7 +22,7 @@ from redial_broker.exec.cursor_references import (
     references,
     release,
 )
-from redial_broker.exec.execute import converted
+from redial_broker.exec.registry import Run, compiles
 
 FETCH = 0xC1
 """A FETCH to the client ends like a SELECT."""

@@ -11,7 +11,8 @@ from redial.tsql import ast
 from redial_broker.engine.clock import EPOCH
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import SMALLINT, ResultColumn, nvarchar
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import check_server, is_db_owner
 
 COMPLETED = (

@@ -6,34 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import THROWN, SqlError
-from redial_broker.engine.types import INT
-from redial_broker.exec.compiler import (
-    Context,
-    ProgramCompiler,
-    Run,
-    compiles,
-    flow,
-    jump,
-    lazy_step,
-    names_objects,
-    touches_data,
-)
-from redial_broker.exec.conversion import bare, compile_assignment_conversion, resolve_type
+from redial_broker.engine.types import INT, nvarchar
+from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
+from redial_broker.exec.context import Context
+from redial_broker.exec.conversion import bare, compile_assignment_conversion, seconds_of_day
+from redial_broker.exec.cursors import set_cursor_variable
+from redial_broker.exec.ddl.definition import table_definition
+from redial_broker.exec.declarations import declared_type, find_table_type
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import Expr
-from redial_broker.exec.program import SWITCH
+from redial_broker.exec.functions.formatting import format_message
+from redial_broker.exec.registry import Run, compiles, flow
+from redial_broker.exec.steps import end_of_program, jump, lazy_step
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redial_broker.exec.session import SessionState
-
-
-def end_of_program(s: SessionState, _: list) -> int:
-    """Leave the current frame; the machine does the rest."""
-    s.instance.machine.leave(s)
-    return SWITCH
 
 
 # ---------------------------------------------------------------------- blocks and loops
@@ -215,39 +205,9 @@ def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
             compiler.statement(set_node)
 
 
-def declared_type(context: Context, data_type: ast.DataType) -> Any:
-    """The type of a variable or parameter as declared, alias types included."""
-    return resolve_type(
-        data_type,
-        "declare",
-        user_type=alias_type(context),
-        position=context.program.source.line_column(data_type.pos),
-        xml_type=context.database.xml_type,
-    )
-
-
-def alias_type(context: Context) -> Any:
-    """Looks up alias types of the database: (schema, name) -> base type or None."""
-
-    def find(schema: str | None, name: str) -> Any:
-        found = context.database.resolve_type(schema, name, context.session)
-        return getattr(found, "type", None)
-
-    return find
-
-
-def find_table_type(context: Context, data_type: ast.DataType) -> Any:
-    """The table type a name stands for, or None."""
-    name = data_type.name
-    found = context.database.resolve_type(name.schema, name.name, context.session)
-    return getattr(found, "definition", None)
-
-
 @flow(ast.DeclareTableVariable)
 def declare_table(compiler: ProgramCompiler, node: ast.DeclareTableVariable) -> None:
     """DECLARE @t TABLE (...)."""
-    from redial_broker.exec.query import table_definition
-
     definition = table_definition(node.elements, compiler.context, node.variable.name)
     compiler.declare_table(node.variable.name, definition)
 
@@ -258,8 +218,6 @@ def set_variable(node: ast.SetVariable, context: Context) -> Run:
     known = context.scope.variables[node.variable.name.lower()]
     of_cursor = known[1] is None and node.variable.name.lower() not in context.table_variables
     if of_cursor or isinstance(node.value, ast.CursorDefinition):
-        from redial_broker.exec.cursors import set_cursor_variable
-
         return set_cursor_variable(node, context)
     slot, type_ = context.scope.variables[node.variable.name.lower()]
     value_node = node.value
@@ -312,8 +270,6 @@ def print_(node: ast.Print, context: Context) -> Run:
 
 def resolve_text(type_: Any) -> Any:
     """The type PRINT shows a value as."""
-    from redial_broker.engine.types import nvarchar
-
     return type_ if type_.is_string else nvarchar(4000)
 
 
@@ -361,8 +317,6 @@ def throw(node: ast.Throw, context: Context) -> Run:
 @compiles(ast.RaiseError, shared=False)
 def raiserror(node: ast.RaiseError, context: Context) -> Run:
     """RAISERROR(text or number, severity, state, arguments...) WITH LOG, NOWAIT, SETERROR."""
-    from redial_broker.exec.functions.formatting import format_message
-
     values = [context.expression(part) for part in node.arguments]
     log = "LOG" in node.options
     set_error = "SETERROR" in node.options
@@ -401,8 +355,6 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
 @compiles(ast.WaitForDelay, ast.WaitForTime, lazy=False, work=False)
 def wait_for_delay(node: Any, context: Context) -> Run:
     """WAITFOR DELAY 'hh:mm:ss' by the instance's clock. WAITFOR TIME waits for a time of day."""
-    from redial_broker.exec.conversion import seconds_of_day
-
     is_delay = isinstance(node, ast.WaitForDelay)
     value = context.expression(node.delay if is_delay else node.time)
 

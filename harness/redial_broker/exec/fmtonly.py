@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial.tsql.ast.base import node as ast_node
 from redial_broker.engine.errors import NotSupported
-from redial_broker.exec.compiler import FLOW, REGISTRY, Context, Run, compiles, describe
-from redial_broker.exec.query.compile import QueryCompiler
+from redial_broker.exec.context import Context
+from redial_broker.exec.registry import FLOW, REGISTRY, Run, compiles, describe
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
@@ -59,7 +59,7 @@ def result_columns(node: Any, context: Any) -> list | None:
         body.into is not None or any(item.variable is not None for item in body.items)
     ):
         return None
-    rowset = QueryCompiler(context).query(node.query, context.scope)
+    rowset = context.query_compiler().query(node.query, context.scope)
     return [column.result() for column in rowset.columns]
 
 

@@ -12,17 +12,20 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, ProgramCompiler, compile_program
+from redial_broker.exec.calls import module_principal
+from redial_broker.exec.compiler import ProgramCompiler, compile_program
+from redial_broker.exec.context import HOOKS, Context
 from redial_broker.exec.conversion import compile_assignment_conversion
-from redial_broker.exec.execute import declare_parameters, module_principal
+from redial_broker.exec.ddl.definition import table_definition
+from redial_broker.exec.declarations import declare_parameters, declared_type
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import Expr, Fn
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.flow import declared_type
 from redial_broker.exec.objects import Function
 from redial_broker.exec.program import ParameterInfo, Program
 from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.query.sources import table_columns, template_table
 from redial_broker.exec.query.through import chained
 from redial_broker.exec.tokens import enter
 
@@ -66,8 +69,6 @@ def new_program(s: Any, function: Function) -> Program:
     )
 
     def prepare(compiler: ProgramCompiler) -> None:
-        from redial_broker.exec.query import table_definition
-
         declare_parameters(compiler, node.parameters)
         if function.kind == TABLE:
             definition = table_definition(node.elements, compiler.context, node.variable.name)
@@ -245,19 +246,15 @@ def table_function(
 
 def _inline(function: Function, program: Program, context: Context) -> tuple[list, Any]:
     """The query of an inline function, compiled where it is used, like a view's."""
-    from redial_broker.exec.query.compile import QueryCompiler
-
     variables = {p.name.lower(): (i, p.type) for i, p in enumerate(program.parameters)}
     inner = Context(program, Scope(source=function.source, variables=variables), context.session)
     inner.chain = function.database.owner_of(function)
-    rowset = QueryCompiler(inner).query(function.node.query, inner.scope)
+    rowset = inner.query_compiler().query(function.node.query, inner.scope)
     context.uses_temp = context.uses_temp or inner.uses_temp
     return rowset.columns, lambda s, values: rowset.rows(s, values, ())
 
 
 def _multi(function: Function, program: Program, context: Context) -> tuple[list, Any]:
-    from redial_broker.exec.query.sources import table_columns, template_table
-
     slot, definition = program.table_slots[0]
     columns = table_columns(template_table(definition, context))
 
@@ -266,3 +263,6 @@ def _multi(function: Function, program: Program, context: Context) -> tuple[list
         return list(frame.v[slot].rows.entries.values())
 
     return columns, body
+
+
+HOOKS.scalar_function = scalar_function

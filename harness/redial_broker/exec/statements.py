@@ -1,13 +1,48 @@
-"""Importing this registers every statement compiler."""
+"""Importing this registers every statement compiler and fills in every hook of the compiler."""
 
-import redial_broker.exec.broker
+import redial_broker.exec.broker.conversations
+import redial_broker.exec.broker.definitions
+import redial_broker.exec.broker.endpoints
+import redial_broker.exec.broker.notifications
+import redial_broker.exec.broker.queues
+import redial_broker.exec.broker.receive
+import redial_broker.exec.broker.routes
 import redial_broker.exec.configuration
 import redial_broker.exec.control
 import redial_broker.exec.cursors
 import redial_broker.exec.dbcc
-import redial_broker.exec.ddl
-import redial_broker.exec.dml
+import redial_broker.exec.ddl.alter_table
+import redial_broker.exec.ddl.authorization
+import redial_broker.exec.ddl.certificates
+import redial_broker.exec.ddl.constraints
+import redial_broker.exec.ddl.databases
+import redial_broker.exec.ddl.dbcc
+import redial_broker.exec.ddl.ddl_triggers
+import redial_broker.exec.ddl.drop
+import redial_broker.exec.ddl.indexes
+import redial_broker.exec.ddl.logins
+import redial_broker.exec.ddl.master_keys
+import redial_broker.exec.ddl.modules
+import redial_broker.exec.ddl.permissions
+import redial_broker.exec.ddl.principals
+import redial_broker.exec.ddl.signatures
+import redial_broker.exec.ddl.statistics
+import redial_broker.exec.ddl.synonyms
+import redial_broker.exec.ddl.tables
+import redial_broker.exec.ddl.triggers
+import redial_broker.exec.ddl.types
+import redial_broker.exec.ddl.xml_schemas
+import redial_broker.exec.dml.bulk
+import redial_broker.exec.dml.delete
+import redial_broker.exec.dml.insert
+import redial_broker.exec.dml.insert_exec
+import redial_broker.exec.dml.merge
+import redial_broker.exec.dml.methods
+import redial_broker.exec.dml.update
 import redial_broker.exec.execute
 import redial_broker.exec.flow
-import redial_broker.exec.query
+import redial_broker.exec.fmtonly
+import redial_broker.exec.query.compile
+import redial_broker.exec.query.statement
+import redial_broker.exec.routines
 import redial_broker.exec.sequences  # noqa: F401

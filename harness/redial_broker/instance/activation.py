@@ -13,13 +13,14 @@ from redial_broker.engine.broker_messages import text
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import Message
+from redial_broker.exec.calls import Argument
 from redial_broker.exec.database import Database
-from redial_broker.exec.execute import Argument, call_named, parse_name
-from redial_broker.exec.flow import end_of_program
+from redial_broker.exec.execute import call_named, parse_name
 from redial_broker.exec.impersonation import become_user
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.program import Program, StatementInfo
 from redial_broker.exec.security import permitted, securable
+from redial_broker.exec.steps import end_of_program
 from redial_broker.exec.switches import value
 from redial_broker.instance.defects import INTERNAL_ERROR, defect_message, described
 from redial_broker.instance.errorlog import ErrorLog

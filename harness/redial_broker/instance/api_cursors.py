@@ -17,26 +17,16 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import INT, NVARCHAR_MAX, Message, ResultColumn
-from redial_broker.exec.compiler import (
-    Context,
-    ProgramCompiler,
-    Run,
-    lazy_step,
-    names_objects,
-    touches_data,
-)
+from redial_broker.exec.calls import Argument, call_program, converted
+from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
+from redial_broker.exec.context import Context
 from redial_broker.exec.cursor_options import CursorOptions
 from redial_broker.exec.cursor_plans import Plan, Row, compile_plan
-from redial_broker.exec.execute import (
-    Argument,
-    call_program,
-    converted,
-    declare_parameters,
-    in_work,
-    parse_definitions,
-    text_program,
-)
+from redial_broker.exec.declarations import declare_parameters
+from redial_broker.exec.execute import in_work, parse_definitions, text_program
 from redial_broker.exec.program import SWITCH, Program
+from redial_broker.exec.registry import Run
+from redial_broker.exec.steps import lazy_step
 from redial_broker.instance.prepared import OnReturn, Prepared, expect, give_handle, handle_of
 
 if TYPE_CHECKING:

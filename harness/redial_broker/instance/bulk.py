@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import working_step
-from redial_broker.exec.flow import end_of_program
 from redial_broker.exec.program import Program, StatementInfo
+from redial_broker.exec.steps import end_of_program, working_step
 from redial_broker.instance.requests import BulkLoad
 
 if TYPE_CHECKING:
-    from redial_broker.exec.dml import PendingBulk
+    from redial_broker.exec.dml.bulk import PendingBulk
     from redial_broker.instance.session import Session
 
 _NOT_ANNOUNCED = "The bulk load has no INSERT BULK statement right before it."

@@ -30,6 +30,7 @@ from redial_broker.exec.tokens import login_permitted, server_principals
 from redial_broker.instance.activation import Activation
 from redial_broker.instance.defects import Defects
 from redial_broker.instance.errorlog import ErrorLog
+from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
 from redial_broker.ssb import Broker
@@ -177,8 +178,6 @@ class Instance:
 
     def connect(self, database: str = "") -> Session:
         """An in-process session of sa whose results go to a ``Collector``."""
-        from redial_broker.instance.results import Collector
-
         session = self._new_session(FIRST_SPID)
         session.login = self.server.logins[USER]
         session.login_name = session.original_login = USER

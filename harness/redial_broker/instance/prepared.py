@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT
-from redial_broker.exec.execute import Argument, converted
+from redial_broker.exec.calls import Argument, converted
 
 if TYPE_CHECKING:
     from redial_broker.instance.session import Session

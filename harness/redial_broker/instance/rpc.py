@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.execute import (
-    DYNAMIC_PROCEDURES,
-    Argument,
-    argument_value,
-    call_named,
-    call_program,
-    parse_name,
-    text_program,
-)
-from redial_broker.exec.flow import end_of_program
+from redial_broker.exec.calls import Argument, argument_value, call_program
+from redial_broker.exec.execute import DYNAMIC_PROCEDURES, call_named, parse_name, text_program
 from redial_broker.exec.program import SWITCH, Program, StatementInfo
+from redial_broker.exec.steps import end_of_program
 from redial_broker.instance.api_cursors import CURSOR_PROCEDURES
 from redial_broker.instance.prepared import OnReturn, Prepared, expect, give_handle, handle_of
 from redial_broker.instance.requests import Rpc

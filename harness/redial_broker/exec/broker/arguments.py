@@ -14,7 +14,7 @@ from redial_broker.engine.types import (
     SqlType,
     nvarchar,
 )
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion, explicit_conversion
 from redial_broker.ssb.broker import Broker
 

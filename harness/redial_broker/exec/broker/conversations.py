@@ -8,7 +8,8 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.broker import arguments
 from redial_broker.exec.broker.arguments import Argument, broker_of
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb import names, verbs
 from redial_broker.ssb.broker import Broker

@@ -11,11 +11,12 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.broker.arguments import broker_of
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import dotted
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.principals import find_owner
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission, securable
 from redial_broker.ssb import ddl, names
 from redial_broker.ssb.queue import Queue

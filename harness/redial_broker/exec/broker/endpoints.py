@@ -10,12 +10,13 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.databases import outside_transaction
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.server_permissions import drop_permissions_on
 from redial_broker.exec.keys import BY_MASTER_KEY
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_server_permission
 from redial_broker.exec.tokens import ENDPOINT
 from redial_broker.ssb.transport import (

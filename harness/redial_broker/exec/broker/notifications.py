@@ -12,10 +12,11 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.broker.arguments import broker_of
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import dotted, target_database
 from redial_broker.exec.ddl.events import ALL, GROUPS
 from redial_broker.exec.ddl.naming import check_length
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission, has_server_permission
 from redial_broker.ssb import notifications
 from redial_broker.ssb.notifications import DATABASE, QUEUE, SERVER

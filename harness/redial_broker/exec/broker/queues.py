@@ -9,7 +9,7 @@ from redial.tsql import ast
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.broker.arguments import broker_of
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import (
     dotted,
     existing,
@@ -21,6 +21,7 @@ from redial_broker.exec.ddl.common import (
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.objects import Function, Procedure
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb import ddl, notifications
 from redial_broker.ssb.queue import OWNER, Activation, Queue

@@ -11,7 +11,7 @@ from redial_broker.engine.storage import Table
 from redial_broker.engine.types import ResultColumn
 from redial_broker.exec.broker import arguments
 from redial_broker.exec.broker.arguments import Argument, broker_of
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.dml.insert import maker_of
 from redial_broker.exec.dml.rows import insert_columns
 from redial_broker.exec.dml.targets import Writes, checker, resolve_target
@@ -21,6 +21,7 @@ from redial_broker.exec.query.ordering import row_count
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.sources import resolve_object
 from redial_broker.exec.query.statement import assigned
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.ssb import columns as queue_columns
 from redial_broker.ssb import receive as receiving
 from redial_broker.ssb.queue import Queue

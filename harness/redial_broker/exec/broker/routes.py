@@ -8,10 +8,11 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.broker.arguments import broker_of
 from redial_broker.exec.broker.definitions import dropper, may_change, may_create, owner_id
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.impersonation import may_impersonate
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.ssb import routes
 from redial_broker.ssb.routing import CONFIGURATION_SERVICE
 

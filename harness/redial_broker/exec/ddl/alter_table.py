@@ -11,7 +11,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError, not_created
 from redial_broker.engine.storage import Column, Table
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.ddl.constraints import (
     check_rows,
@@ -27,6 +27,7 @@ from redial_broker.exec.ddl.index_options import index_options
 from redial_broker.exec.ddl.rebuild import all_indexes, rebuilt, spec_of
 from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.temporary import alter, check_key_length, put_table
+from redial_broker.exec.registry import Run, compiles
 
 
 # ---------------------------------------------------------------------- ADD

@@ -17,7 +17,8 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.types import DATETIME, NVARCHAR_MAX
 from redial_broker.exec import crypto
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.calls import converted
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.files import read_file, write_file
@@ -25,7 +26,6 @@ from redial_broker.exec.ddl.logins import check_password
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.options import word
 from redial_broker.exec.ddl.principals import find_owner
-from redial_broker.exec.execute import converted
 from redial_broker.exec.keys import (
     AsymmetricKey,
     Certificate,
@@ -35,6 +35,7 @@ from redial_broker.exec.keys import (
     private_key,
 )
 from redial_broker.exec.principals import USER, certificate_sid
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import ASYMMETRIC_KEY, CERTIFICATE, has_permission
 
 RSA_SIZES = {"RSA_512": 512, "RSA_1024": 1024, "RSA_2048": 2048, "RSA_3072": 3072, "RSA_4096": 4096}

@@ -12,7 +12,7 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError, followed, not_created
 from redial_broker.engine.storage import Check, Table
 from redial_broker.engine.transactions import Transaction
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.foreign_keys import (
     check_existing,
@@ -25,6 +25,7 @@ from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.temporary import alter, put_table
 from redial_broker.exec.dependencies import bound_to_column
 from redial_broker.exec.objects import Constraint
+from redial_broker.exec.registry import Run, compiles
 
 
 def constraint_objects(table: Table, definition: TableDefinition) -> list:

@@ -12,7 +12,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.options import number, word
 from redial_broker.exec.security import has_server_permission

@@ -13,7 +13,7 @@ from redial.tsql import ast
 from redial_broker.engine.collation import may_be_collation
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.database_options import (
     needs_exclusive,
@@ -23,6 +23,7 @@ from redial_broker.exec.ddl.database_options import (
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.options import word
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission, has_server_permission
 from redial_broker.exec.server import SYSTEM_DATABASES
 

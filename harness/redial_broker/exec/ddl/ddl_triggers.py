@@ -14,7 +14,9 @@ from xml.sax.saxutils import escape
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context, Run, compile_program, compiles
+from redial_broker.exec.calls import module_principal
+from redial_broker.exec.compiler import compile_program
+from redial_broker.exec.context import HOOKS, Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import dotted
 from redial_broker.exec.ddl.drop import drops
@@ -22,9 +24,9 @@ from redial_broker.exec.ddl.events import ALL, GROUPS, DdlEvent, events_of
 from redial_broker.exec.ddl.modules import definition_text, execute_as, refuse_options
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.dml.firing import NONE_UPDATED, Firing
-from redial_broker.exec.execute import module_principal
 from redial_broker.exec.objects import Trigger
 from redial_broker.exec.program import SWITCH, Program
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb import notifications
 
@@ -188,6 +190,9 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
         return SWITCH
 
     return with_triggers
+
+
+HOOKS.firing_ddl = firing_ddl
 
 
 def tell_notifications(s: Any, database: Database, events: list[DdlEvent], text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import dotted, lock_definition
 from redial_broker.exec.ddl.logins import drop_login, drop_server_role
 from redial_broker.exec.ddl.principals import drop_principal
@@ -16,6 +16,7 @@ from redial_broker.exec.ddl.tables import drop_table
 from redial_broker.exec.ddl.types import drop_schema, drop_type
 from redial_broker.exec.dependencies import refuse_bound
 from redial_broker.exec.objects import Function, Procedure, Sequence, Synonym, Trigger, View
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
 DropOne = Callable[[Any, ast.ObjectName, bool], None]

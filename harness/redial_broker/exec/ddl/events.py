@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redial.tsql import ast
-from redial_broker.exec.compiler import describe
+from redial_broker.exec.registry import describe
 
 
 def _family(*kinds: str) -> frozenset[str]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, describe
+from redial_broker.exec.context import Context
+from redial_broker.exec.registry import describe
 
 ALLOWED = (
     ast.DeclareVariable,

@@ -13,7 +13,7 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import dotted, target_database
 from redial_broker.exec.ddl.definition import DefinitionBuilder
@@ -24,6 +24,7 @@ from redial_broker.exec.ddl.shape import KeySpec
 from redial_broker.exec.ddl.temporary import alter, check_key_length, is_temporary, put_table
 from redial_broker.exec.dml.references import foreign_keys
 from redial_broker.exec.objects import View
+from redial_broker.exec.registry import Run, compiles
 
 
 @compiles(ast.CreateIndex)

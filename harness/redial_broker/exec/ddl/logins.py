@@ -15,7 +15,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.options import word
 from redial_broker.exec.principals import (
@@ -27,6 +27,7 @@ from redial_broker.exec.principals import (
     login_sid,
     password_digest,
 )
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_server_permission
 from redial_broker.exec.server import Server
 from redial_broker.exec.tokens import (

@@ -13,13 +13,14 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.files import write_file
 from redial_broker.exec.ddl.logins import check_password
 from redial_broker.exec.ddl.options import word
 from redial_broker.exec.keys import BY_MASTER_KEY, MasterKey, digest, need_master_key
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb.options import session_keys_lost
 

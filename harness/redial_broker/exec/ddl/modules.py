@@ -12,7 +12,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import (
     dotted,
@@ -31,6 +31,7 @@ from redial_broker.exec.execute import procedure_program
 from redial_broker.exec.impersonation import may_impersonate
 from redial_broker.exec.objects import Function, Module, Procedure, View
 from redial_broker.exec.query.views import view_rowset
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.routines import function_program
 from redial_broker.exec.security import has_permission
 

@@ -14,7 +14,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.securables import class_word, find_securable
 from redial_broker.exec.ddl.server_permissions import SERVER_KINDS, change_server_permissions
@@ -27,6 +27,7 @@ from redial_broker.exec.permission_table import (
     covering,
 )
 from redial_broker.exec.principals import DBO, FIXED_ROLES, ROLE, Principal
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import (
     DATABASE,
     OBJECT,

@@ -13,7 +13,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.logins import alter_server_role, create_server_role, server_of
 from redial_broker.exec.ddl.naming import check_length
@@ -29,6 +29,7 @@ from redial_broker.exec.principals import (
     certificate_sid,
     loginless_sid,
 )
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import PRINCIPAL, has_permission
 from redial_broker.exec.tokens import principals_of
 

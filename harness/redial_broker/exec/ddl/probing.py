@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.program import Program
 
 FOUND_AT_CREATE = frozenset(

@@ -16,7 +16,8 @@ from redial_broker.engine.collation import find_collation
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Column
 from redial_broker.engine.types import SqlType
-from redial_broker.exec.compiler import Context, calls_function
+from redial_broker.exec.compiler import calls_function
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.expressions import Expr, compile_condition, compile_expression
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn

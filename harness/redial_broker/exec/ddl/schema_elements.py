@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from redial.tsql import ast
-from redial_broker.exec.compiler import REGISTRY, Context
+from redial_broker.exec.context import Context
+from redial_broker.exec.registry import REGISTRY
 
 Element = ast.CreateTable | ast.CreateView | ast.Permission
 _COLUMNS = (ast.ColumnDef, ast.ComputedColumn)

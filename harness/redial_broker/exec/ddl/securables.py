@@ -6,7 +6,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.objects import VirtualTable
 from redial_broker.exec.principals import ROLE

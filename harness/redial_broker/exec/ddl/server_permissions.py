@@ -8,7 +8,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.permission_table import RULES
 from redial_broker.exec.principals import ROLE, Login
 from redial_broker.exec.tokens import (

@@ -12,11 +12,12 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.exec import crypto
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.options import word
 from redial_broker.exec.keys import private_key
 from redial_broker.exec.objects import Function, Module, Procedure, Trigger
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
 

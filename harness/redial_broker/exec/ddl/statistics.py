@@ -12,12 +12,13 @@ from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Statistic, Table
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import dotted
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.temporary import alter
+from redial_broker.exec.registry import Run, compiles
 
 differs(
     "statistics",

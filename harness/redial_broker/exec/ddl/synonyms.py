@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from redial.tsql import ast
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import lock_definition, may_create, refuse_taken, schema_for
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.objects import Synonym
+from redial_broker.exec.registry import Run, compiles
 
 
 @compiles(ast.CreateSynonym)

@@ -12,7 +12,7 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.storage import Table
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import (
     dotted,
     lock_definition,
@@ -37,6 +37,7 @@ from redial_broker.exec.ddl.temporary import (
 )
 from redial_broker.exec.dependencies import referrers
 from redial_broker.exec.objects import Constraint, Trigger
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
 

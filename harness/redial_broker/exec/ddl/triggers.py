@@ -8,7 +8,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import dotted, lock_definition, refuse_taken
 from redial_broker.exec.ddl.ddl_triggers import switch_ddl_triggers
@@ -17,6 +17,7 @@ from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.probing import probe
 from redial_broker.exec.dml.targets import view_table
 from redial_broker.exec.objects import Trigger, View
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.exec.triggers import trigger_program
 

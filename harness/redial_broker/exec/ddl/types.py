@@ -11,7 +11,7 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.types import BIGINT, INTEGER_BITS, SqlType
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import resolve_type
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import (
@@ -29,6 +29,7 @@ from redial_broker.exec.ddl.renaming import enforced, transfer
 from redial_broker.exec.ddl.schema_elements import run_elements
 from redial_broker.exec.dependencies import referrers
 from redial_broker.exec.objects import AliasType, Schema, Sequence, TableType, Trigger
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
 

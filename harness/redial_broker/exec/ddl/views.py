@@ -12,11 +12,12 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Column
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.dependencies import schema_bound
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.objects import View
 from redial_broker.exec.program import Program
+from redial_broker.exec.query.views import view_rowset
 
 
 def bind_view(s: Any, view: View) -> None:
@@ -25,8 +26,6 @@ def bind_view(s: Any, view: View) -> None:
     Raises what its query raises, 4511 and 4506 for its columns, 8158 and 8159 for its column list,
     4508 for a #temp table, 4512 and 1054 WITH SCHEMABINDING, 4429 for a view of itself.
     """
-    from redial_broker.exec.query.views import view_rowset
-
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
     context = Context(program, Scope(source=view.source), s)
     try:
@@ -148,12 +147,10 @@ def _body(body: Any, query: ast.Query, view: View, s: Any) -> Any:
 
 
 def _items(body: ast.Select, query: ast.Query, view: View, s: Any) -> list[ast.SelectItem]:
-    from redial_broker.exec.query.compile import QueryCompiler
-
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
     context = Context(program, Scope(source=view.source), s)
     whole = replace(query, body=body, order_by=None, offset=None, for_=None)
-    block = QueryCompiler(context).block(whole, context.scope)
+    block = context.query_compiler().block(whole, context.scope)
     places = iter(block.items)
     made: list[ast.SelectItem] = []
     for item in body.items:

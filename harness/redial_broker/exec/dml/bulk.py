@@ -15,17 +15,18 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.engine.types import ResultColumn, SqlType
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion.declared import COLUMN, resolve_type
+from redial_broker.exec.declarations import alias_type
 from redial_broker.exec.dml.insert import Manner, insert_writer
 from redial_broker.exec.dml.rows import InsertColumns, assignment, insert_columns, place, row_maker
 from redial_broker.exec.dml.targets import Target, resolve_target
 from redial_broker.exec.expressions import Expr
-from redial_broker.exec.flow import alias_type
 from redial_broker.exec.objects import Constraint
 from redial_broker.exec.query.hints import NO_HINTS, Hints
 from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.triggers import triggers_on
 
 BULK = 0xF0

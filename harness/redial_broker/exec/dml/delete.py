@@ -6,7 +6,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.dml.changes import ChangeCompiler
 from redial_broker.exec.dml.firing import statement_triggers
 from redial_broker.exec.dml.output import Outputs
@@ -16,6 +16,7 @@ from redial_broker.exec.dml.targets import Writes, resolve_target
 from redial_broker.exec.program import SWITCH
 from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.query.rowset import scope_width
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.switches import value
 
 DELETE = 0xC4

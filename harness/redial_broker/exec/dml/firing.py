@@ -14,9 +14,9 @@ from typing import Any
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
+from redial_broker.exec.calls import module_principal
 from redial_broker.exec.dml.references import Effect
 from redial_broker.exec.dml.targets import Target
-from redial_broker.exec.execute import module_principal
 from redial_broker.exec.objects import Trigger
 from redial_broker.exec.tokens import enter
 from redial_broker.exec.triggers import (

@@ -15,7 +15,7 @@ from redial_broker.engine.access import ESCALATION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.engine.switches import value
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.dml.firing import statement_triggers
 from redial_broker.exec.dml.nested import nested_source
 from redial_broker.exec.dml.output import Outputs
@@ -47,6 +47,7 @@ from redial_broker.exec.query.query_hints import query_hints
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.sources import resolve_object
 from redial_broker.exec.query.statement import refuse_for
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.triggers import triggers_on
 
 INSERT = 0xC3

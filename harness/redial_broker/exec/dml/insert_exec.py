@@ -14,12 +14,15 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import ResultColumn
-from redial_broker.exec.compiler import Context, ProgramCompiler, Run, flow, lazy_step
+from redial_broker.exec.compiler import ProgramCompiler
+from redial_broker.exec.context import Context
 from redial_broker.exec.dml.insert import insert_hints, insert_target, insert_writer, maker_of
 from redial_broker.exec.dml.rows import insert_columns
 from redial_broker.exec.query.ordering import row_limit
 from redial_broker.exec.query.query_hints import query_hints
 from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.registry import Run, flow
+from redial_broker.exec.steps import lazy_step
 
 
 @dataclass(slots=True)

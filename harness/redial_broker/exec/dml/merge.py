@@ -12,7 +12,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.dml.firing import cascaded, start, statement_triggers
 from redial_broker.exec.dml.insert import check_identity_insert
 from redial_broker.exec.dml.matching import Matching
@@ -33,6 +33,7 @@ from redial_broker.exec.dml.update import write as write_updates
 from redial_broker.exec.program import SWITCH
 from redial_broker.exec.query.hints import NO_HINTS
 from redial_broker.exec.query.permissions import check_permission
+from redial_broker.exec.registry import Run, compiles
 
 MERGE = 0x117
 """Command code of a MERGE in its DONE token."""

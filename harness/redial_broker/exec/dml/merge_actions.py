@@ -9,7 +9,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.dml.changes import Change
 from redial_broker.exec.dml.insert import given_values
 from redial_broker.exec.dml.matching import SOURCE, TARGET, Matching, restricted

@@ -8,13 +8,14 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import BIGINT, MAX
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import Expr, column
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.sources import Source
+from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.xml.methods import compile_modify
 
 __all__ = ["column_method"]

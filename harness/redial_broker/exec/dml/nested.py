@@ -11,8 +11,8 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import REGISTRY
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
+from redial_broker.exec.registry import REGISTRY
 
 CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
 

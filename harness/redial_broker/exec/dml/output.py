@@ -12,7 +12,7 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Table
-from redial_broker.engine.types import ResultColumn
+from redial_broker.engine.types import ResultColumn, nvarchar
 from redial_broker.exec.dml.references import foreign_keys
 from redial_broker.exec.dml.rows import (
     assignment,
@@ -108,8 +108,6 @@ def _is_action(node: ast.Node) -> bool:
 
 def _action(node: ast.Node, width: int) -> Expr:
     """$action of MERGE stands behind both row images."""
-    from redial_broker.engine.types import nvarchar
-
     return Expr(lambda s, v, r: r[width], nvarchar(10), False)
 
 

@@ -14,6 +14,7 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.exec.cursor_options import OPTIMISTIC, READ_ONLY
+from redial_broker.exec.cursors import cursor_slot, find
 from redial_broker.exec.dml.targets import Target
 from redial_broker.exec.query.reading import reread
 from redial_broker.exec.query.sources import Source
@@ -35,8 +36,6 @@ class Positioned:
         names: list[str],
         context: Any,
     ) -> None:
-        from redial_broker.exec.cursors import cursor_slot
-
         self.node = where.cursor
         self.slot = cursor_slot(where.cursor, context)
         self.source, self.target, self.names = source, target, [n.lower() for n in names]
@@ -60,8 +59,6 @@ class Positioned:
         return [((*now, key), key, now)]
 
     def _cursor(self, s: Any, v: Any) -> tuple[Any, Any]:
-        from redial_broker.exec.cursors import find
-
         key, cursor = find(s, v, self.node, self.slot)
         if cursor.rows is None:
             raise SqlError(16917)

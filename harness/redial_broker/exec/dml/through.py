@@ -11,9 +11,10 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.dml.targets import Target
+from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.compile import QueryCompiler
-from redial_broker.exec.query.sources import Binder, Source
+from redial_broker.exec.query.sources import Source
 
 
 def target_of(source: Source) -> Target:

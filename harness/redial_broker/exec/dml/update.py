@@ -7,7 +7,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.dml.changes import Change, ChangeCompiler
 from redial_broker.exec.dml.firing import statement_triggers
@@ -23,6 +23,7 @@ from redial_broker.exec.query.permissions import check_permission, column_number
 from redial_broker.exec.query.rowset import scope_width
 from redial_broker.exec.query.sources import Source
 from redial_broker.exec.query.statement import assigned
+from redial_broker.exec.registry import Run, compiles
 
 UPDATE = 0xC5
 """Command code of an UPDATE in its DONE token."""

@@ -17,6 +17,7 @@ from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions import jsontext
 from redial_broker.exec.functions.jsontext import ARRAY, OBJECT, Json, Path, parse_path
+from redial_broker.exec.functions.jsonvalues import is_json, json_writer
 from redial_broker.exec.functions.registry import Call, function
 
 _VALUE_LENGTH = 4000
@@ -116,15 +117,13 @@ def _json_path_exists(call: Call) -> Expr:
 # ---------------------------------------------------------------------- writing values
 def _writer(node: ast.Expression, value: Expr) -> Callable[[Any], str]:
     """SQL value -> JSON: as FOR JSON writes it; what is JSON already stays as it is."""
-    from redial_broker.exec.query.forjson import is_json, json_value
-
     if is_json(node):
         return str
     if value.type.is_string or value.untyped:
         return jsontext.json_string
     if group(value.type) == "xml":
         raise SqlError(8116, "xml", 3, "json_modify", aborts="scope")
-    return json_value(value.type)
+    return json_writer(value.type)
 
 
 @function("JSON_MODIFY", 3)

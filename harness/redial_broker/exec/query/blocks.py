@@ -28,6 +28,7 @@ from redial_broker.exec.query.ordering import (
 )
 from redial_broker.exec.query.rowset import QueryColumn, Rows, Rowset, fit, scope_width
 from redial_broker.exec.query.windows import Windows
+from redial_broker.exec.sequences import next_value
 
 Count = Fn | None
 
@@ -133,8 +134,6 @@ class Block:
     # ------------------------------------------------------------------ compiling
     def _next_value(self, node: ast.NextValueFor) -> Expr:
         """NEXT VALUE FOR; with OVER (ORDER BY) numbers are given out in that order."""
-        from redial_broker.exec.sequences import next_value
-
         if node.over is None:
             return next_value(node, self.context)
         return self.windows.numbered(node, next_value(node, self.context, ordered=True))

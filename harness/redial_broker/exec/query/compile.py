@@ -8,15 +8,18 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.context import HOOKS
 from redial_broker.exec.conversion import implicit_conversion
 from redial_broker.exec.conversion.rules import common_type
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.blocks import Block, Tail, offset_of, projection
 from redial_broker.exec.query.bodies import Body
+from redial_broker.exec.query.forjson import for_json
+from redial_broker.exec.query.forxml import for_xml
 from redial_broker.exec.query.ordering import distinct, row_key, sort_keys, sort_pairs
 from redial_broker.exec.query.query_hints import NO_QUERY_HINTS, query_hints
-from redial_broker.exec.query.rowset import QueryColumn, Rows, Rowset, fit, scope_width
+from redial_broker.exec.query.rowset import QueryColumn, Rowset, fit, scope_width
 from redial_broker.exec.query.sources import rename
 from redial_broker.exec.query.subqueries import Subquery
 
@@ -77,9 +80,6 @@ class QueryCompiler:
 
     def _for(self, node: Any, rowset: Rowset, block: Block | None, outer: Scope) -> Rowset:
         """FOR XML or FOR JSON over a query; block: its SELECT, None for a set operation."""
-        from redial_broker.exec.query.forjson import for_json
-        from redial_broker.exec.query.forxml import for_xml
-
         if isinstance(node, ast.ForXml):
             return for_xml(node, rowset, self.context, block, outer)
         if isinstance(node, ast.ForJson):
@@ -370,10 +370,4 @@ def _written_columns(body: Any) -> dict[tuple[str, ...], int]:
     }
 
 
-def compile_subquery(query: ast.Query, scope: Scope, context: Any) -> Subquery:
-    """The hook for expressions outside any query: IF EXISTS (...), SET @v = (SELECT ...)."""
-    compiler = QueryCompiler(context)
-    return compiler.subquery_hook({}, None)(query, scope)
-
-
-__all__ = ["Common", "QueryCompiler", "Rows", "compile_subquery"]
+HOOKS.query_compiler = QueryCompiler

@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import NVARCHAR_MAX, SqlType
-from redial_broker.exec.conversion import explicit_conversion
-from redial_broker.exec.conversion.rules import group
+from redial_broker.engine.types import NVARCHAR_MAX
+from redial_broker.exec.conversion.documents import Text
 from redial_broker.exec.functions.jsontext import json_string
-from redial_broker.exec.query.forxml.values import float_text, moment_text
+from redial_broker.exec.functions.jsonvalues import is_json, json_writer
 from redial_broker.exec.query.levels import Level, keys_of, levels_of
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 
 TEXT_COLUMN = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR JSON result."""
-
-JSON_FUNCTIONS = frozenset({"JSON_QUERY", "JSON_MODIFY"})
-Value = Callable[[Any], str]
-
-
-def json_value(of: SqlType) -> Value:
-    """How a value of a type is written ("How FOR JSON converts SQL Server data types")."""
-    kind = group(of)
-    if of.name == "bit":
-        return lambda value: "true" if value else "false"
-    if kind in {"int", "exact", "money"}:
-        return explicit_conversion(of, NVARCHAR_MAX, 2 if kind == "money" else None)
-    if kind == "float":
-        return float_text(of)
-    if kind == "variant":
-        return lambda value: json_value(value.type)(value.value)
-    if kind in {"binary", "rowversion"}:
-        return lambda value: json_string(b64encode(value).decode())
-    if kind in {"datetime", "moment", "date", "time"}:
-        write = moment_text(of)
-        return lambda value: json_string(write(value))
-    return lambda value: json_string(str(value))
-
-
-def is_json(node: Any) -> bool:
-    """Whether an expression is JSON already, so that it is written as it is.
-
-    A subquery with WITHOUT_ARRAY_WRAPPER is plain text and is escaped ("Remove square brackets").
-    """
-    if isinstance(node, ast.ScalarSubquery):
-        clause = node.query.for_
-        return isinstance(clause, ast.ForJson) and not clause.without_array_wrapper
-    if isinstance(node, (ast.JsonObject, ast.JsonArray)):
-        return True
-    return (
-        isinstance(node, ast.FunctionCall)
-        and len(node.name.parts) == 1
-        and node.name.name.upper() in JSON_FUNCTIONS
-    )
 
 
 def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Rowset:
@@ -76,7 +35,7 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
         if block is not None
         else [False] * len(columns)
     )
-    writers = [str if done else json_value(column.type) for done, column in zip(ready, columns)]
+    writers = [str if done else json_writer(column.type) for done, column in zip(ready, columns)]
     if node.mode == "PATH":
         objects = _path(node, columns, writers, fail)
     else:
@@ -108,7 +67,7 @@ Objects = Callable[[list[tuple]], list[str]]
 def _path(
     node: ast.ForJson,
     columns: list[QueryColumn],
-    writers: list[Value],
+    writers: list[Text],
     fail: Callable[..., SqlError],
 ) -> Objects:
     """Dots in names make objects inside objects."""
@@ -152,7 +111,7 @@ def _path(
 def _auto(
     node: ast.ForJson,
     columns: list[QueryColumn],
-    writers: list[Value],
+    writers: list[Text],
     block: Any,
     fail: Callable[..., SqlError],
     context: Any,

@@ -14,12 +14,13 @@ from redial_broker.engine.types import SqlType
 from redial_broker.exec.expressions import compile_condition, compile_expression
 from redial_broker.exec.expressions.expr import Fn
 from redial_broker.exec.expressions.scope import Scope
+from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice, narrow
 from redial_broker.exec.query.joins import StepCompiler, run_steps
 from redial_broker.exec.query.names import Names, conjuncts
 from redial_broker.exec.query.paths import Path
 from redial_broker.exec.query.rowset import QueryScope, Rows, query_scope, scope_width
-from redial_broker.exec.query.sources import Binder, Source
+from redial_broker.exec.query.sources import Source
 from redial_broker.exec.query.tree import (
     FilterStep,
     FullStep,

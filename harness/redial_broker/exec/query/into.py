@@ -12,13 +12,13 @@ from typing import Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Column, Table
-from redial_broker.exec.compiler import Run
 from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.tables import create_permanent
 from redial_broker.exec.ddl.temporary import create_temporary, is_temporary
 from redial_broker.exec.dml.targets import Target, Writes
 from redial_broker.exec.query.names import contains
 from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.registry import Run
 
 SELECT_INTO = 0xC2
 """Command code of SELECT INTO in its DONE token."""

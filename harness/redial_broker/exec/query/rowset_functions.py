@@ -18,6 +18,7 @@ from redial_broker.exec.functions.registry import as_string, check_count, varyin
 from redial_broker.exec.query.openjson import openjson
 from redial_broker.exec.query.openxml import openxml
 from redial_broker.exec.query.rowset import QueryColumn, Rows
+from redial_broker.exec.query.sources import rename
 
 Make = Callable[[ast.FunctionTable, Scope, Any], tuple[list[QueryColumn], Rows]]
 
@@ -146,8 +147,6 @@ def rowset_function(
     node: ast.FunctionTable, scope: Scope, context: Any
 ) -> tuple[str, list[QueryColumn], Rows] | None:
     """(alias, columns under the names given behind it, rows); None for another function."""
-    from redial_broker.exec.query.sources import rename
-
     name = node.call.name
     make = ROWSET_FUNCTIONS.get(name.name.lower()) if len(name.parts) == 1 else None
     if make is None:

@@ -7,15 +7,17 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.declared import type_by_name
 from redial_broker.exec.expressions import binary_operation
 from redial_broker.exec.expressions.expr import Expr, Fn, variable
 from redial_broker.exec.expressions.registry import compiles as compiles_value
-from redial_broker.exec.query.blocks import Block, Item
+from redial_broker.exec.query.blocks import Block, Item, projection
 from redial_broker.exec.query.compile import QueryCompiler
+from redial_broker.exec.query.into import compile_into
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
+from redial_broker.exec.registry import Run, compiles
 
 CHUNK = 2033
 """Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
@@ -46,8 +48,6 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
                 )
             return _assignment(compiler.block(query, context.scope), context)
         if query.body.into is not None:
-            from redial_broker.exec.query.into import compile_into
-
             refuse_for(query, context, "SELECT INTO")
             return compile_into(query, compiler, context)
     rowset = compiler.query(query, context.scope)
@@ -159,8 +159,6 @@ def _plain(block: Block) -> Callable[[Any, list], list[tuple]]:
 
 
 def _arranged(block: Block) -> Callable[[Any, list], list[tuple]]:
-    from redial_broker.exec.query.blocks import projection
-
     read, arrange = block.source_rows(), block.arrange()
     project = projection([item.expr for item in block.items])
 
@@ -189,9 +187,3 @@ def assigned(expr: Expr, op: str, slot: int, of: Any) -> Fn:
         return expr.fn
     inner = expr.fn
     return lambda s, v, r: convert(inner(s, v, r))
-
-
-def explain(node: ast.SelectStatement, context: Context) -> list[str]:
-    """The access paths of a query, one line per stored table (for tests)."""
-    rowset = QueryCompiler(context).query(node.query, context.scope)
-    return [str(path) for path in rowset.paths]

@@ -14,10 +14,11 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.expressions.expr import Fn
+from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.names import Names, conjuncts
 from redial_broker.exec.query.paths import Path, Sarg, choose, sargs
-from redial_broker.exec.query.sources import Binder, Source
+from redial_broker.exec.query.sources import Source
 
 
 @dataclass(slots=True, eq=False)

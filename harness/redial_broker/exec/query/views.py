@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.compiler import Context
+from redial_broker.exec.context import Context
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.objects import View
 from redial_broker.exec.program import Program
@@ -14,14 +14,12 @@ from redial_broker.exec.query.rowset import QueryScope, Rowset, query_scope, sco
 
 def view_rowset(view: View, context: Any, hints: list | None = None) -> Rowset:
     """The rows of a view. hints: given to the view, for all its tables."""
-    from redial_broker.exec.query.compile import QueryCompiler
-
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
     inner = Context(program, Scope(source=view.source), context.session)
     inner.chain = view.database.owner_of(view)
     inner.inherited = (*context.inherited, *(hints or []))
     try:
-        rowset = QueryCompiler(inner).query(view.query or view.node.query, inner.scope)
+        rowset = inner.query_compiler().query(view.query or view.node.query, inner.scope)
     except SqlError as error:
         if error.number in {207, 4104} and view.query is not None:  # a column of * is gone
             raise SqlError(4502, view.name) from None

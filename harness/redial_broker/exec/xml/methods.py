@@ -13,7 +13,7 @@ from typing import Any
 from redial.tsql import ast
 from redial.tsql.ast import DataType, ObjectName
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import BIT, NVARCHAR_MAX, XML, SqlType
+from redial_broker.engine.types import BIT, NVARCHAR_MAX, VARBINARY_MAX, XML, SqlType
 from redial_broker.exec.conversion import explicit_conversion, resolve_type
 from redial_broker.exec.conversion.declared import CAST
 from redial_broker.exec.conversion.rules import XML_NODES
@@ -24,7 +24,7 @@ from redial_broker.exec.xml.nodes import ATTRIBUTE, DOCUMENT, Node, Writer, fres
 from redial_broker.exec.xml.outside import accessor_type, accessors
 from redial_broker.exec.xml.xquery import Query, compile_xquery, new_static
 from redial_broker.exec.xml.xquery.dml import compile_dml
-from redial_broker.exec.xml.xquery.types import EMPTY, NODE, Type
+from redial_broker.exec.xml.xquery.types import EMPTY, NODE, Type, atomized
 from redial_broker.exec.xml.xquery.values import text_of
 
 _TYPE = re.compile(
@@ -151,8 +151,6 @@ def _to_type(target: SqlType) -> Callable[[str], object]:
 
 def resolve_binary() -> SqlType:
     """The type base64 text is first read as."""
-    from redial_broker.engine.types import VARBINARY_MAX
-
     return VARBINARY_MAX
 
 
@@ -170,8 +168,6 @@ def _value(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
     static, expression = query.static, query.expression
     static.opaque(expression, "data()")
     if not expression.type.single:
-        from redial_broker.exec.xml.xquery.types import atomized
-
         raise static.error(2389, "value()", atomized(expression.type))
     evaluate, convert = _evaluator(target, query, scope), _to_type(of)
 

@@ -10,16 +10,18 @@ import base64
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import SqlType
-from redial_broker.exec.expressions.expr import Expr
-from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.xml.nodes import tree_of
 from redial_broker.exec.xml.xquery.types import OPTIONAL, Type
 from redial_broker.exec.xml.xquery.values import Atomic, exact
+
+if TYPE_CHECKING:
+    from redial_broker.exec.expressions.expr import Expr
+    from redial_broker.exec.expressions.scope import Scope
 
 _KINDS = {
     "int": "xs:int",

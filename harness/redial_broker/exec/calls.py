@@ -1,0 +1,139 @@
+"""How a program is called: arguments meet parameters, and whom a module runs as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import SqlType
+from redial_broker.exec import impersonation
+from redial_broker.exec.conversion import compile_assignment_conversion
+from redial_broker.exec.objects import Procedure
+from redial_broker.exec.program import Frame, ParameterInfo, Program
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
+OWNER = -2
+"""execute_as of EXECUTE AS OWNER (sys.sql_modules page)."""
+
+
+@dataclass(slots=True)
+class Argument:
+    """One argument of a call. name: with @, or "" by position; set: takes an OUTPUT value back."""
+
+    name: str
+    value: Any
+    type: SqlType | None
+    output: bool = False
+    default: bool = False
+    set: Callable[[Any], None] | None = None
+
+
+@lru_cache(maxsize=4096)
+def conversion(source: SqlType, target: SqlType) -> Callable[[Any], Any] | None:
+    """The implicit conversion from one type to another, made once."""
+    return compile_assignment_conversion(source, target)
+
+
+def converted(value: Any, source: SqlType | None, target: SqlType) -> Any:
+    """``value`` as an assignment to ``target`` would store it."""
+    if value is None or source is None or source is target:
+        return value
+    change = conversion(source, target)
+    return value if change is None else change(value)
+
+
+def argument_value(arguments: list[Argument], position: int, name: str) -> Argument | None:
+    """An argument of a system procedure, by position or name."""
+    for argument in arguments:
+        if argument.name and argument.name.lower() == name.lower():
+            return argument
+    if position < len(arguments) and not arguments[position].name:
+        return arguments[position]
+    return None
+
+
+def call_program(
+    s: SessionState,
+    program: Program,
+    arguments: list[Argument],
+    next_pc: int | None,
+    user: Any = None,
+) -> Frame:
+    """Bind arguments to parameters and push the frame."""
+    values: list[Any] = [None] * len(program.parameters)
+    bound = match(program, arguments)
+    outputs: list[tuple[int, Callable[[Any], None]]] = []
+    for slot, parameter in enumerate(program.parameters):
+        argument = bound[slot]
+        if argument is None or argument.default:
+            if parameter.table_type is not None:
+                continue
+            if parameter.default is None:
+                number = 201 if program.object_id else 8178
+                first = program.name if program.object_id else program.source.text
+                raise SqlError(number, first, parameter.name, state=4)
+            values[slot] = parameter.default(s)
+            continue
+        if parameter.table_type is not None:
+            values[slot] = table_argument(s, parameter, argument)
+            continue
+        if parameter.cursor:
+            if argument.output and argument.set is not None:
+                outputs.append((slot, argument.set))
+            continue
+        values[slot] = converted(argument.value, argument.type, parameter.type)
+        if argument.output:
+            if not parameter.output:
+                raise SqlError(8162, parameter.name, state=2)
+            outputs.append((slot, output_setter(parameter.type, argument)))
+    frame = s.instance.machine.call(s, program, values, next_pc=next_pc, user=user)
+    frame.outputs = outputs
+    return frame
+
+
+def output_setter(type_: SqlType, argument: Argument) -> Callable[[Any], None]:
+    """Hands a parameter's final value back, converted to the caller's type."""
+    target, give = argument.type, argument.set
+    return lambda value: give(converted(value, type_, target) if target else value)
+
+
+def table_argument(s: SessionState, parameter: ParameterInfo, argument: Argument) -> Any:
+    """A table-valued parameter: the caller's own table (READONLY), or rows from the wire."""
+    value = argument.value
+    if value is None or not hasattr(value, "rows") or hasattr(value, "journal"):
+        return value
+    return parameter.table_type.from_rows(s, value)
+
+
+def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
+    """Which argument belongs to which parameter; 8144 too many, 8145 unknown name."""
+    bound: list[Argument | None] = [None] * len(program.parameters)
+    for position, argument in enumerate(arguments):
+        if argument.name:
+            slot = program.parameter_slot(argument.name)
+            if slot is None:
+                raise SqlError(8145, argument.name, program.name, state=2)
+        else:
+            slot = position
+            if slot >= len(bound):
+                raise SqlError(8144, program.name, state=2)
+        bound[slot] = argument
+    return bound
+
+
+def module_principal(procedure: Procedure, database: Any, s: SessionState) -> Any:
+    """Whom a module runs as: None for its caller, else the principal of its EXECUTE AS clause."""
+    if procedure.execute_as is None:
+        return None
+    number = procedure.execute_as
+    if number == OWNER:
+        number = database.owner_of(procedure)
+    principal = database.principal(number)
+    if not impersonation.usable(database, principal):
+        raise SqlError(15517, principal.name if principal is not None else number)
+    return principal

@@ -1,0 +1,77 @@
+"""What DECLARE and parameter lists declare: types by name, alias and table types, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.types import INT, SqlType
+from redial_broker.exec.calls import converted
+from redial_broker.exec.compiler import ProgramCompiler
+from redial_broker.exec.context import Context
+from redial_broker.exec.conversion import resolve_type
+from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.program import ParameterInfo
+
+
+def declared_type(context: Context, data_type: ast.DataType) -> Any:
+    """The type of a variable or parameter as declared, alias types included."""
+    return resolve_type(
+        data_type,
+        "declare",
+        user_type=alias_type(context),
+        position=context.program.source.line_column(data_type.pos),
+        xml_type=context.database.xml_type,
+    )
+
+
+def alias_type(context: Context) -> Any:
+    """Looks up alias types of the database: (schema, name) -> base type or None."""
+
+    def find(schema: str | None, name: str) -> Any:
+        found = context.database.resolve_type(schema, name, context.session)
+        return getattr(found, "type", None)
+
+    return find
+
+
+def find_table_type(context: Context, data_type: ast.DataType) -> Any:
+    """The table type a name stands for, or None."""
+    name = data_type.name
+    found = context.database.resolve_type(name.schema, name.name, context.session)
+    return getattr(found, "definition", None)
+
+
+def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter]) -> None:
+    """Parameters are the first variables of a program."""
+    context = compiler.context
+    for part in parameters:
+        name = part.variable.name
+        if part.data_type is None:  # CURSOR VARYING, always OUTPUT
+            compiler.declare(name, None)
+            compiler.program.parameters.append(
+                ParameterInfo(name, INT, True, default=lambda s: None, cursor=True)
+            )
+            continue
+        definition = find_table_type(context, part.data_type)
+        if definition is not None:
+            compiler.declare_table(name, definition)
+            compiler.program.parameters.append(
+                ParameterInfo(name, INT, readonly=True, table_type=definition)
+            )
+            continue
+        type_ = declared_type(context, part.data_type)
+        default = None
+        if part.default is not None:
+            default = parameter_default(part, type_, context)
+        compiler.declare(name, type_)
+        compiler.program.parameters.append(
+            ParameterInfo(name, type_, part.output, part.readonly, default)
+        )
+
+
+def parameter_default(part: ast.Parameter, type_: SqlType, context: Context) -> Any:
+    """The default as a function of the session (``= @@SPID`` is read at call time)."""
+    value = compile_expression(part.default, context.scope)
+    evaluate, source = value.fn, value.type
+    return lambda s: converted(evaluate(s, [], ()), source, type_)

@@ -1,0 +1,157 @@
+"""The steps a program is made of: jumps, statements compiled at their first run, transactions.
+
+A step that was compiled against a schema checks that it still stands; otherwise it is compiled
+again. Which checks there are is settled when the step is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.exec import read_only
+from redial_broker.exec.context import HOOKS, Context
+from redial_broker.exec.program import SWITCH, Program
+from redial_broker.exec.registry import Compile, Run
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
+
+def jump(target: int, tries: int, catches: int) -> Run:
+    """A step that goes to ``target``, leaving TRY and CATCH blocks on the way."""
+
+    def run(s: SessionState, _: list) -> int:
+        frame = s.frames[-1]
+        if len(frame.handlers) > tries:
+            del frame.handlers[tries:]
+        keep = frame.errors + catches
+        if len(s.error_stack) > keep:
+            del s.error_stack[keep:]
+        return target
+
+    return run
+
+
+def end_of_program(s: SessionState, _: list) -> int:
+    """Leave the current frame; the machine does the rest."""
+    s.instance.machine.leave(s)
+    return SWITCH
+
+
+def lazy_step(
+    program: Program, pc: int, node: Any, compile_node: Compile, context: Context, work: bool
+) -> Run:
+    """A step that compiles its statement when it is first run, and after each schema change."""
+    program.deferred.append((node, compile_node, context))
+
+    def lazy(s: SessionState, v: list) -> int | None:
+        database = s.database if not program.object_id else program.database
+        fresh = Context(program, context.scope, s)
+        fresh.table_variables = context.table_variables
+        fresh.statement = node
+        if database is not program.database:
+            program.database = database
+        version = database.schema_version
+        looked_up = database.server.looked_up if database.server is not None else set()
+        looked_up.clear()
+        try:
+            run = compile_node(node, fresh)
+        except SqlError as error:
+            error.compiling = True
+            if isinstance(error, NotSupported):
+                error.place(program.source.line_column(node.pos))
+            error.line = error.line or program.source.line(node.pos)
+            raise
+        run = read_only.guarded(run, node, database)
+        if database.hears_definitions and isinstance(node, ast.Statement):
+            run = HOOKS.firing_ddl(run, node, fresh)
+        step = working_step(run) if work else run
+        if others := [other for other in looked_up if other is not database]:
+            step = guarded_elsewhere(step, lazy, others)
+        if not fresh.uses_temp:
+            if program.object_id:
+                program.code[pc] = (
+                    working_step(run, lazy, database, version)
+                    if work
+                    else guarded_step(run, lazy, database, version)
+                )
+            else:
+                program.code[pc] = guarded_batch_step(step, lazy, database, version, s.user)
+        return step(s, v)
+
+    return lazy
+
+
+def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
+    """Run a step that was compiled with objects of other databases while those still stand."""
+    versions = [(database, database.schema_version) for database in databases]
+
+    def guarded(s: SessionState, v: list) -> int | None:
+        for database, version in versions:
+            known = database.server.databases.get(database.name.lower())
+            if known is not database or database.schema_version != version:
+                return lazy(s, v)
+        return step(s, v)
+
+    return guarded
+
+
+def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
+    """Run the compiled step of a module while the schema it was compiled against still stands."""
+
+    def guarded(s: SessionState, v: list) -> int | None:
+        return (step if database.schema_version == version else lazy)(s, v)
+
+    return guarded
+
+
+def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: Any) -> Run:
+    """The same for a batch: also the database and the user's default schema are still those."""
+    home = schema_of(user)
+
+    def guarded(s: SessionState, v: list) -> int | None:
+        if (
+            database.schema_version != version
+            or s.database is not database
+            or (s.user is not user and schema_of(s.user) != home)
+        ):
+            return lazy(s, v)
+        return step(s, v)
+
+    return guarded
+
+
+def schema_of(user: Any) -> str:
+    """The default schema of a user as names are compared."""
+    return (user.default_schema or "dbo").lower() if user is not None else "dbo"
+
+
+def working_step(run: Run, lazy: Run | None = None, database: Any = None, version: int = 0) -> Run:
+    """Run a statement in a transaction: the caller's, or its own that ends with it.
+
+    lazy, database, version: as ``guarded_step`` has them; most statements of modules are both.
+    """
+
+    def step(s: SessionState, v: list) -> int | None:
+        if lazy is not None and database.schema_version != version:
+            return lazy(s, v)
+        transaction = s.transaction
+        if transaction is None:
+            transaction = s.work()
+        s.mark = len(transaction.undo)
+        if s.lock_mark < 0:  # run again after a wait: it began earlier
+            s.lock_mark = ~s.lock_mark
+        else:
+            s.lock_mark = len(transaction.locks)
+        result = run(s, v)
+        if transaction.short_locks or transaction.statement is not None:
+            s.engine.transactions.end_statement(transaction)
+        if s.auto:
+            s.commit()
+        else:
+            s.mark = len(transaction.undo)  # what comes next is not this statement's to undo
+        return result
+
+    return step
