@@ -6,14 +6,12 @@ Each answer is ours, in words; each search says what it must find for the answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
-from redial.config import Config
 from redial_lab.explore.checks import Check, all_of
 from redial_lab.explore.scenario import Client, Scenario
 from redial_lab.explore.world import World
-from redial_lab.proof import installed
 from redial_lab.proof.audit import (
     DATABASE,
     TARGET_IN_ONE_GO,
@@ -26,58 +24,12 @@ from redial_lab.proof.audit import (
 from redial_lab.proof.claims import AT_REST, LIVELOCK, ON_EVERY_STATE, claims
 from redial_lab.proof.comparators import forum_aged, forum_pair, send_shared, shared_dialog
 from redial_lab.proof.matrix import Cell, Story, deadlocks, scenario, waits
+from redial_lab.proof.question_model import Made, Question, Search
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import queue_on
 
 WAITS = "a sender waits for a sender"
 TOGETHER = "two readers of the target hold messages at once"
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A scenario to be made. config, mutant: what it installs."""
-
-    scenario: Callable[[], Scenario]
-    config: Callable[[], Config] = small_config
-    mutant: str | None = None
-
-    def essence(self) -> str:
-        """Digest of what it installs."""
-        return installed.essence(self.config(), self.mutant)
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One search. title: in words. made: the scenario. finds: beginnings of the names of all it
-    must find, none for an empty tuple. verbatim: the text is somebody else's.
-    """
-
-    title: str
-    made: Made
-    finds: tuple[str, ...] = ()
-    verbatim: bool = False
-
-    def holds(self, found: Collection[str]) -> bool:
-        """Whether a search that found these names is what the answer says."""
-        return (
-            all(name.startswith(self.finds) for name in found)
-            and all(any(name.startswith(begin) for name in found) for begin in self.finds)
-            if self.finds
-            else not found
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """who: where it was asked. asked: in short. answer: ours. searches: by name. cells: patterns
-    of names of cells of the matrix that say more.
-    """
-
-    who: str
-    asked: str
-    answer: str
-    searches: dict[str, Search]
-    cells: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------------- what is looked for
