@@ -12,9 +12,9 @@ from redial_lab.explore.search import Limits, Violation, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.world import World
 from redial_lab.proof.audit import accounted, article, deployed, send, small_config
-from redial_lab.proof.battery import HANDLE, OFF
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import hinted, lookup, no_sender_victim
+from redial_lab.proof.wanted import HANDLE, OFF
 
 REMOVED = HANDLE.format(1) + "END CONVERSATION @h WITH CLEANUP;"
 """A DBA removes the initiator's side of a dialog."""
