@@ -2,9 +2,9 @@
 
 Changes are what the journal says. Reads are seen by a look-out (``__getattribute__``) on the
 classes of the engine's parts while a step runs: whatever code asks a part for something that can
-change is noted, so no statement's meaning has to be known here. A cell is a row of an index (absent
-ones too), a lock, a timer, an endpoint, a field of a queue ... A look at many keys of a mapping is
-a read of the mapping, which every change of one of its keys touches.
+change is noted, so no statement's meaning has to be known here. A cell (``cells``) is a row of an
+index (absent ones too), a lock, a timer, an endpoint, a field of a queue ... A look at many keys of
+a mapping is a read of the mapping, which every change of one of its keys touches.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import Versions
-from redial_broker.exec.database import Rowversions
 from redial_broker.exec.session import SessionState
-from redial_broker.instance.errorlog import ErrorLog
 from redial_broker.instance.instance import Registry
 from redial_broker.instance.session import Session
 from redial_broker.ssb.broker import Broker
 from redial_broker.ssb.conversation import Endpoint, Group
-from redial_broker.ssb.counters import Counters
 from redial_broker.ssb.inbox import Inbox
 from redial_broker.ssb.monitor import QueueMonitor
-from redial_broker.ssb.queue import Queue
+from redial_lab.explore.cells import (
+    ASKING,
+    BY_FIELD,
+    BY_KEY,
+    FIXED_OF_SESSION,
+    INTENT,
+    NOT_OF_THE_STATE,
+    UNHASHED,
+    WHOLE,
+)
 from redial_lab.explore.known import Known, Reads
-from redial_lab.explore.progress import Incidents, Moment, Progress, RecordingSink
+from redial_lab.explore.progress import Incidents, Progress, RecordingSink
 from redial_lab.explore.scenario import Step
 from redial_lab.explore.world import World
 
@@ -61,114 +67,6 @@ class Footprint(NamedTuple):
 
 
 ALL = Footprint(EVERYTHING, EVERYTHING, EVERYTHING)
-
-WHOLE: dict[type, frozenset[str]] = {
-    Resource: frozenset({"granted", "waiting"}),
-    Endpoint: frozenset(
-        {
-            "own",
-            "said",
-            "arrivals",
-            "send_sequence",
-            "peer",
-            "pending",
-            "pending_writer",
-            "pending_settled",
-            "status",
-            "timer_due",
-            "alarm_writer",
-            "creator",
-            "dead",
-            "security_timestamp",
-            "lifetime",
-            "expires",
-            "group",
-            "owner",
-            "far_broker",
-            "encrypted",
-        }
-    ),
-    Inbox: frozenset(
-        {
-            "rows",
-            "special",
-            "kept",
-            "sent",
-            "base",
-            "head",
-            "tail",
-            "settled",
-            "writer",
-            "ready_key",
-            "cut",
-            "left",
-        }
-    ),
-    Group: frozenset({"members", "service"}),
-    QueueMonitor: frozenset({"state", "running", "receivers"}),
-    Versions: frozenset({"sequence", "readers", "altered", "kept"}),
-    Rowversions: frozenset({"last", "active"}),
-}
-"""Parts that are one cell each, and which of their fields change."""
-
-BY_KEY: dict[type, frozenset[str]] = {
-    LockManager: frozenset({"resources"}),
-    Index: frozenset({"entries", "writers", "ghosts", "versions"}),
-    Timers: frozenset({"entries"}),
-    Registry: frozenset({"sessions", "generations"}),
-    Broker: frozenset({"endpoints", "groups", "senders", "sides"}),
-    Queue: frozenset({"ready"}),
-}
-"""Mappings with a cell for each key."""
-
-BY_FIELD: dict[type, frozenset[str]] = {
-    LockManager: frozenset({"deadlocks"}),
-    Table: frozenset({"next_identity", "row_ids"}),
-    Broker: frozenset({"missed", "raised", "enabled"}),
-    Queue: frozenset(
-        {
-            "enabled",
-            "held",
-            "waiters",
-            "poison",
-            "started",
-            "activation",
-            "retention",
-            "poison_handling",
-            "watched",
-        }
-    ),
-}
-"""Fields that are a cell each."""
-
-FIXED_OF_SESSION = frozenset(
-    {
-        "id",
-        "engine",
-        "instance",
-        "stream",
-        "background",
-        "sink",
-        "queue",
-        "login",
-        "original_login",
-        "when_finished",
-        "app_name",
-    }
-)
-INTENT = frozenset({"IS", "IX", "Sch-S"})
-"""Modes of locks that are compatible with each other, all of them."""
-
-ASKING = frozenset({"acquire", "try_acquire", "would_wait"})
-
-NOT_OF_THE_STATE = (Counters, ErrorLog, Moment)
-"""Parts that count for no state: figures, logs, the time."""
-
-UNHASHED = {
-    QueueMonitor: frozenset({"last_empty", "last_activated"}),
-    Queue: frozenset({"next_order"}),
-}
-"""Fields that count for no state. A queue's order does where it is received in that order."""
 
 
 class _View:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from textwrap import wrap
 
-from redial_lab.explore.trace import Trace, TraceStep, Waiting
+from redial_lab.explore.held_locks import Waiting
+from redial_lab.explore.trace import Trace, TraceStep
 from redial_lab.explore.turns import Plan, Window
 from redial_lab.explore.windows import Script, environment, script
 

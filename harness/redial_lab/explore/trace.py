@@ -1,7 +1,7 @@
 """A violation as a ``Trace``: its steps, the statements of each, who holds what and waits for what.
 
-The text form is here; ``picture`` draws it, ``windows`` makes query windows of it, ``seed`` names
-it in one word that replays.
+The text form is here; ``held_locks`` says who holds what, ``picture`` draws the trace, ``windows``
+makes query windows of it, ``seed`` names it in one word that replays.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from redial_broker.catalog.deadlock_xml import find_index
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.instance.session import Session
+from redial_lab.explore.held_locks import Held, held_by
 from redial_lab.explore.search import Violation
 from redial_lab.explore.seed import encode
 from redial_lab.explore.world import GOING_ON, Scenario, Step, World
@@ -22,9 +22,6 @@ SHORT = 90
 
 TIDIES = -2
 """Stands for the number of a batch: what a client runs after it cancelled one."""
-
-QUIET = frozenset({"OBJECT", "DATABASE"})
-"""Kinds of locks left out of a list: intent locks that block nobody here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,42 +58,6 @@ class Statement:
     shared: bool
     waited: bool = False
     again: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """A lock held. kind: KEY, CONVERSATION_GROUP ...; name: of the resource, for a reader."""
-
-    mode: str
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.mode} {self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What a session waits for. mode: of the lock, "" for anything else; holders: keys of lanes."""
-
-    mode: str
-    name: str
-    holders: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.mode} {self.name}".strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A session's locks, and what it waits for."""
-
-    locks: tuple[Lock, ...] = ()
-    waits: Waiting | None = None
-
-    def __str__(self) -> str:
-        held = ", ".join(map(str, self.locks)) or "nothing"
-        return held + (f"; waits for {self.waits}" if self.waits else "")
 
 
 @dataclass(slots=True)
@@ -469,66 +430,6 @@ def queues(instance: Any) -> list[Any]:
 def name_of_queue(queue: Any) -> str:
     """database.schema.name of a queue."""
     return f"{queue.broker.database.name}.{queue.schema}.{queue.name}"
-
-
-def held_by(session: Session, keys: dict[Session, str]) -> Held:
-    """What a session holds and waits for."""
-    locks: tuple[Lock, ...] = ()
-    server = session.instance.server
-    if session.transaction is not None:
-        locks = tuple(
-            Lock(mode, key[0], name_of_resource(server, key))
-            for key, mode in session.transaction.locks.items()
-            if key[0] not in QUIET
-        )
-    wait = session.wait
-    if wait is None:
-        return Held(locks)
-    if wait.kind != "lock":
-        return Held(locks, Waiting("", f"{wait.kind}"))
-    holders = tuple(
-        keys[t.owner]
-        for t in session.instance.engine.locks.blockers(wait.request.transaction)
-        if t.owner in keys
-    )
-    return Held(
-        locks,
-        Waiting(
-            wait.request.mode,
-            name_of_resource(server, wait.resource.key),
-            tuple(dict.fromkeys(holders)),
-        ),
-    )
-
-
-def name_of_resource(server: Any, key: tuple) -> str:
-    """A lock resource for a reader: KEY Orders.PK_Orders (51, 'a'), QUEUE q ..."""
-    kind, *rest = key
-    if kind == "KEY":
-        _, table, index = find_index(server, rest[0])
-        if table is None:
-            return f"KEY {rest[0]:x}"
-        return f"KEY {table.name}.{index.name or 'heap'} ({_values(table, index, rest[1])})"
-    if kind in {"QUEUE", "OBJECT"}:
-        database = server.database_by_id(rest[0])
-        found = database.object_by_id(rest[1]) if database is not None else None
-        return f"{kind} {found.name if found is not None else rest[1]}"
-    return f"{kind} {str(rest[-1])[:36]}"
-
-
-def _values(table: Any, index: Any, key: Any) -> str:
-    """The columns of the row behind a key; the key as it is ordered, when the row is gone."""
-    row = index.entries.get(key)
-    if row is not None and not index.clustered:
-        row = table.rows.entries.get(row)
-    values = (
-        [row[ordinal] for ordinal in index.columns]
-        if row is not None
-        else list(key)
-        if isinstance(key, tuple)
-        else [key]
-    )
-    return ", ".join(str(value) for value in values)[:60]
 
 
 def record(scenario: Scenario, violation: Violation) -> Trace:
