@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 
-from invoke import Task
-
 import tasks
 from redial.paths import ROOT
 from redial.version import VERSION
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-OURS = {
-    name.replace("_", "-"): task for name, task in vars(tasks).items() if isinstance(task, Task)
-}
+OURS = {name: tasks.namespace[name] for name in tasks.namespace.task_names}
 
 
 def commands() -> list[tuple[str, list[str]]]:
     """Each task the README names, with its long options."""
-    found = re.findall(r"(?:invoke|\./redial) ([a-z-]+)((?: \[?--[a-z-]+[^`\n|]*)?)", README)
+    found = re.findall(r"(?:invoke|(?:\./)?redial) ([a-z-]+)((?: \[?--[a-z-]+[^`\n|]*)?)", README)
     return [(name, re.findall(r"--([a-z-]+)", options)) for name, options in found]
 
 

@@ -66,7 +66,7 @@ def parse(text: str, source: str = "<text>") -> Config:
 
 
 def _check_version(written_for: object, source: str) -> None:
-    """``redial = "0.1.0"`` at the top of a file: the version it was written for, no choice of the
+    """The key ``redial`` at the top of a file: the version it was written for, no choice of the
     configuration. Raises ConfigError when that is none, or newer than this one.
     """
     found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", str(written_for))
