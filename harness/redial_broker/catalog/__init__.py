@@ -4,8 +4,11 @@ Importing the package registers all of them where the executor looks: ``SYSTEM_V
 ``CATALOG_FUNCTIONS`` and ``SYSTEM_PROCEDURES`` of ``exec.objects``.
 """
 
+import redial_broker.catalog.broker_dynamic_views
 import redial_broker.catalog.broker_views
+import redial_broker.catalog.column_views
 import redial_broker.catalog.compatibility_views
+import redial_broker.catalog.conversation_views
 import redial_broker.catalog.counter_views
 import redial_broker.catalog.database_views
 import redial_broker.catalog.dependency_views
@@ -13,6 +16,8 @@ import redial_broker.catalog.first_result_functions
 import redial_broker.catalog.index_views
 import redial_broker.catalog.information_schema
 import redial_broker.catalog.key_views
+import redial_broker.catalog.lock_views
+import redial_broker.catalog.module_views
 import redial_broker.catalog.notification_views
 import redial_broker.catalog.object_views
 import redial_broker.catalog.principal_functions
@@ -26,6 +31,7 @@ import redial_broker.catalog.transaction_views
 import redial_broker.catalog.transport_views
 import redial_broker.catalog.trigger_functions
 import redial_broker.catalog.trigger_views
+import redial_broker.catalog.type_views
 import redial_broker.catalog.xml_views  # noqa: F401
 from redial_broker.catalog.deadlock_xml import Report, report
 from redial_broker.catalog.functions import catalog_function

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.tsql import ast
-from redial_broker.catalog.object_views import parameter_type
+from redial_broker.catalog.module_views import parameter_type
 from redial_broker.catalog.procedures.arguments import (
     REQUIRED,
     Call,

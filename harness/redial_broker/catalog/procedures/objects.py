@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from redial_broker.catalog.object_views import seen_objects, user_type_id
+from redial_broker.catalog.column_views import user_type_id
+from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.procedures.arguments import Call, procedure, result_columns
 from redial_broker.catalog.procedures.patterns import matches, qualified_database
 from redial_broker.catalog.procedures.types import BY_NAME

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from redial_broker.catalog.module_views import parameter_type
 from redial_broker.catalog.names import find_object
-from redial_broker.catalog.object_views import parameter_type, seen_objects
+from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.procedures.arguments import (
     REQUIRED,
     Call,

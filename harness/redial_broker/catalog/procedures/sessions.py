@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from redial_broker.catalog.broker_views import moment
+from redial_broker.catalog.lock_views import lock_place, lock_requests
 from redial_broker.catalog.procedures.arguments import Call, procedure, result_columns
-from redial_broker.catalog.runtime_views import blocker_of, lock_place, lock_requests, sessions
+from redial_broker.catalog.runtime_views import blocker_of, sessions
 from redial_broker.catalog.views import VIEW_SERVER_STATE
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
