@@ -9,105 +9,18 @@ the clustered key takes the clustered key first and the nonclustered entries aft
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from redial_broker.engine.differences import differs
-from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.keys import END_KEY, bounds, inside
 from redial_broker.engine.locks import LockManager
+from redial_broker.engine.read_mode import ReadMode
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.switches import value
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import refuse_conflict, value_at
-
-
-class _Infinity:
-    """Greater than every key part; its lock stands for the gap behind the last key."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: object) -> bool:
-        return False
-
-    def __gt__(self, other: object) -> bool:
-        return True
-
-    def __repr__(self) -> str:
-        return "INFINITY"
-
-
-INFINITY = _Infinity()
-END_KEY = (INFINITY,)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadMode:
-    """How one table reference is read.
-
-    lock: None (no row locks), "S", "U" or "X". hold: to the end of the transaction. versioned: read
-    committed rows without locks (RCSI). snapshot: read the rows of the transaction's snapshot; with
-    a lock, lock those that qualify and refuse what has changed since. hinted: U comes from UPDLOCK,
-    not from a change. dirty: read whatever is there. ranges: key-range locks.
-    """
-
-    lock: str | None = "S"
-    hold: bool = False
-    versioned: bool = False
-    dirty: bool = False
-    ranges: bool = False
-    readpast: bool = False
-    nowait: bool = False
-    snapshot: bool = False
-    hinted: bool = False
-
-
-_ISOLATION = {
-    "read uncommitted": ReadMode(lock=None, dirty=True),
-    "read committed": ReadMode(),
-    "repeatable read": ReadMode(hold=True),
-    "serializable": ReadMode(hold=True, ranges=True),
-    "snapshot": ReadMode(lock=None, versioned=True, snapshot=True),
-}
-
-
-def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool) -> ReadMode:
-    """The mode of a table reference from the session's isolation level and its upper-case hints.
-
-    write: the reference is the target of an UPDATE or DELETE. Raises SqlError 650 for READPAST in
-    the wrong isolation level (table hints page; the error is raised when the table is read).
-    """
-    for hint, level in (
-        ("NOLOCK", "read uncommitted"),
-        ("READUNCOMMITTED", "read uncommitted"),
-        ("READCOMMITTED", "read committed"),
-        ("REPEATABLEREAD", "repeatable read"),
-        ("READCOMMITTEDLOCK", "read committed"),
-        ("HOLDLOCK", "serializable"),
-        ("SERIALIZABLE", "serializable"),
-    ):
-        if hint in hints:
-            isolation = level
-    mode = _ISOLATION[isolation]
-    if "READPAST" in hints:
-        if isolation not in {"read committed", "repeatable read"}:
-            raise SqlError(650)
-        mode = replace(mode, readpast=True)
-    if write or "UPDLOCK" in hints:
-        mode = replace(mode, lock="U", hold=True, dirty=False, hinted=not write)
-    if "XLOCK" in hints:
-        mode = replace(mode, lock="X", hold=True, dirty=False)
-    if (
-        rcsi
-        and isolation == "read committed"
-        and mode.lock == "S"
-        and "READCOMMITTEDLOCK" not in hints
-    ):
-        mode = replace(mode, lock=None, versioned=True, readpast=False)
-    if "NOWAIT" in hints:
-        mode = replace(mode, nowait=True)
-    return mode
-
 
 Accept = Callable[[tuple], bool]
 
@@ -221,7 +134,7 @@ class Access:
                 if prefix in entries or prefix in writers or prefix in index.versions
                 else []
             )
-        start, stop, inclusive = _bounds(prefix, low, high)
+        start, stop, inclusive = bounds(prefix, low, high)
         if after is not None and (start is None or after >= start):
             start, inclusive = after, (False, inclusive[1])
         if not some and start is None and stop is None:
@@ -231,13 +144,13 @@ class Access:
         ghosts = [
             key
             for key in index.ghosts
-            if writers[key][0] is not transaction and _inside(key, prefix, low, high)
+            if writers[key][0] is not transaction and inside(key, prefix, low, high)
         ]
         if index.versions:
             ghosts += [
                 key
                 for key in index.versions
-                if key not in entries and key not in writers and _inside(key, prefix, low, high)
+                if key not in entries and key not in writers and inside(key, prefix, low, high)
             ]
         if after is not None:
             ghosts = [key for key in ghosts if key > after]
@@ -388,7 +301,7 @@ class Access:
         """Lock the key behind the range, or the end of the index: nobody may insert before it."""
         following = END_KEY
         if prefix or high is not None:
-            _, stop, _ = _bounds(prefix, None, high)
+            _, stop, _ = bounds(prefix, None, high)
             following = _following(index, stop, high is not None and not high[1])
         ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
         self.locks.acquire(
@@ -497,19 +410,6 @@ class Access:
                 raise table.duplicate(index, row)
 
 
-def _bounds(
-    prefix: tuple, low: tuple[Any, bool] | None, high: tuple[Any, bool] | None
-) -> tuple[tuple | None, tuple | None, tuple[bool, bool]]:
-    """Start and stop keys for an ordered range. An exclusive low skips every key it prefixes."""
-    start: tuple | None = prefix or None
-    if low is not None:
-        start = (*prefix, low[0]) if low[1] else (*prefix, low[0], INFINITY)
-    stop: tuple | None = (*prefix, INFINITY) if prefix else None
-    if high is not None:
-        stop = (*prefix, high[0], INFINITY) if high[1] else (*prefix, high[0])
-    return start, stop, (True, high is None or high[1])
-
-
 def _following(index: Index, key: tuple, itself: bool = False) -> tuple:
     """The next key behind ``key``, or ``itself`` where it is one: it bounds the gap.
 
@@ -520,12 +420,3 @@ def _following(index: Index, key: tuple, itself: bool = False) -> tuple:
         if (key < ghost or (itself and key == ghost)) and ghost < found:
             found = ghost
     return found
-
-
-def _inside(
-    key: tuple, prefix: tuple, low: tuple[Any, bool] | None, high: tuple[Any, bool] | None
-) -> bool:
-    start, stop, (_, inclusive) = _bounds(prefix, low, high)
-    if start is not None and key < start:
-        return False
-    return stop is None or key < stop or (inclusive and key == stop)

@@ -14,9 +14,9 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from redial_broker.engine.collation import collation_key, find_collation, guid_key
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING, Journal, Part
+from redial_broker.engine.keys import key_part
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import SqlType
 
@@ -89,30 +89,6 @@ class Statistic:
     columns: tuple[str, ...]
 
 
-class Descending:
-    """A part of a key that is ordered from the greatest value to the least."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __lt__(self, other: Any) -> bool:
-        return other.value < self.value if isinstance(other, Descending) else NotImplemented
-
-    def __gt__(self, other: Any) -> bool:
-        return other.value > self.value if isinstance(other, Descending) else NotImplemented
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Descending) and other.value == self.value
-
-    def __hash__(self) -> int:
-        return hash(("descending", self.value))
-
-    def __repr__(self) -> str:
-        return f"Descending({self.value!r})"
-
-
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
     """Options of an index as sys.indexes shows them (CREATE INDEX page).
@@ -131,27 +107,6 @@ class IndexOptions:
 
 
 PLAIN_OPTIONS = IndexOptions()
-
-
-def key_part(column: Column, descending: bool = False) -> Callable[[Any], Any]:
-    """How a column's value is ordered inside a key: NULL least, text by the collation, a
-    uniqueidentifier by its bytes in the server's order."""
-    if descending:
-        ascending = key_part(column)
-        return lambda value: Descending(ascending(value))
-    plain: Callable[[Any], Any] = _identity
-    if column.type.is_string:
-        own = find_collation(column.collation) if column.collation else None
-        plain = own.key if own else collation_key
-    elif column.type.name == "uniqueidentifier":
-        plain = guid_key
-    if not column.nullable:
-        return plain
-    return lambda value: (0,) if value is None else (1, plain(value))
-
-
-def _identity(value: Any) -> Any:
-    return value
 
 
 class Index(Part):

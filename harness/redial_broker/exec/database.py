@@ -23,12 +23,10 @@ from redial_broker.exec.objects import (
     VirtualTable,
 )
 from redial_broker.exec.principals import DB_OWNER, FIRST_USER, Principal, fixed_principals
+from redial_broker.exec.rowversions import Rowversions
 from redial_broker.exec.xml.schemas import FIRST_COLLECTION, XmlSchemaCollection, typed_xml
 
 FIRST_OBJECT = 100
-FIRST_ROWVERSION = 2000
-"""A new database's rowversions start at 0x7D1 (observed)."""
-
 FIRST_SCHEMA = 5
 FIRST_USER_TYPE = 257
 FIRST_KEY = 256
@@ -40,21 +38,6 @@ OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
 (System Compatibility Views page)."""
 
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
-
-
-class Rowversions(Part):
-    """What a database gave out of them. Not part of the state hash, which ranks them where they
-    are; a part of its own so that giving one out leaves the database's hash as it was.
-
-    last: the last one given out; active: {transaction: the first it was given}.
-    """
-
-    __slots__ = ("active", "last")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last = FIRST_ROWVERSION
-        self.active: dict[Transaction, int] = {}
 
 
 class Database(Part):

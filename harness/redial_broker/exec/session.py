@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError, Wait
-from redial_broker.engine.ids import TransactionNumber, stream_guid
+from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.transactions import Transaction
@@ -19,6 +19,7 @@ from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec import security
 from redial_broker.exec.options import Options
 from redial_broker.exec.program import Frame
+from redial_broker.exec.session_content import session_content
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -473,59 +474,4 @@ class SessionState(Part):
 
     def content(self) -> Any:
         """What decides how the session goes on: dead locals are left out."""
-        wait = self.wait
-        return (
-            [
-                (
-                    frame.program.full_name,
-                    frame.pc,
-                    _live_values(frame, self.transaction),
-                    frame.handlers,
-                    frame.trancount,
-                )
-                for frame in self.frames
-            ],
-            self.trancount,
-            self.auto,
-            self.options.text,
-            self.error,
-            self.rowcount,
-            self.login_name,
-            self.sandbox[1].name if self.sandbox else "",
-            [info.number for info in self.error_stack],
-            (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
-            if wait is not None
-            else None,
-            self.pending.number if self.pending else 0,
-            self.expired,
-            self.guids,
-            self.transaction.hash() if self.transaction else None,
-            self.fetch_status if self.cursors else None,
-            [_cursor_content(key, cursor) for key, cursor in self.cursors.items()],
-        )
-
-
-def _cursor_content(key: Any, cursor: Any) -> Any:
-    """What decides what a cursor yields next: where it stands in what, its variables."""
-    if not hasattr(cursor, "rows"):
-        return key, cursor  # which one was opened last
-    rows = None if cursor.rows is None else [(row.values, row.keys) for row in cursor.rows]
-    current = None if cursor.current is None else (cursor.current.values, cursor.current.keys)
-    known = [value for value in cursor.locals if not isinstance(value, Part)]
-    return key, cursor.named, cursor.position, rows, current, known
-
-
-def _live_values(frame: Frame, transaction: Transaction | None) -> list[tuple[int, Any]]:
-    """The locals that can still be read; a table variable by its rows, a transaction's number by
-    whether it is the running one's."""
-    v = frame.v
-    found = []
-    for slot in sorted(frame.program.live(frame.pc)):
-        value = v[slot]
-        if isinstance(value, Part):
-            value = value.content()
-        elif isinstance(value, TransactionNumber):
-            running = transaction is not None and transaction.descriptor == value
-            value = "this transaction" if running else repr(value)
-        found.append((slot, value))
-    return found
+        return session_content(self)

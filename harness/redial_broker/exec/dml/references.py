@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from redial_broker.engine.access import ReadMode
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Index, Table, key_part
+from redial_broker.engine.keys import key_part
+from redial_broker.engine.read_mode import ReadMode
+from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.versions import refuse_conflict
 from redial_broker.exec.objects import Constraint
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redial.tsql import ast
-from redial_broker.engine.access import ReadMode, read_mode
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.read_mode import ReadMode, read_mode
 
 differs(
     "page locks and heap rows",

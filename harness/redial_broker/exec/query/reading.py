@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from redial.tsql import ast
-from redial_broker.engine.access import ReadMode
+from redial_broker.engine.read_mode import ReadMode
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.types import SqlType
 from redial_broker.engine.versions import MAY_TAKE
