@@ -28,7 +28,7 @@ from redial_lab.commands.demo import clients_of, demo
 from redial_lab.commands.probe import probe, record
 from redial_lab.probe import Finding, probes, run
 from redial_lab.probe.ports import odbc
-from redial_lab.scenarios.audit import Load, Run, call_text, demo_config
+from redial_lab.scenarios.client_load import Load, Run, call_text, demo_config
 from redial_lab.scenarios.sender import ClientCount
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redial.config import Config
+from redial.spark.audit_report import SHOWN, Finding, Report, findings_table, report_table
 from redial.spark.errors import PipelineError, status_of
 from redial.spark.judging import BROKERS_OWN, Rules, conversations, keys, named
 from redial.spark.profile import Span, profile, span_of
-from redial.spark.report import SHOWN, Finding, Report, findings_table, report_table
 from redial.spark.totals import total_of
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
     report.notes += found.notes
     show(Console(), report)
     if chosen.html:
-        from redial.spark.page import write_page
+        from redial.spark.audit_page import write_page
 
         print(f"page: {write_page(report, chosen.html)}")
     if chosen.json:

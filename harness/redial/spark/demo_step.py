@@ -155,9 +155,9 @@ def _same(a: tuple[int, float] | None, b: tuple[int, float] | None) -> bool:
 def run(step: Step) -> Found:
     """Land all there is, aggregate what was written, audit it against the server's log."""
     from redial.spark.audit import audit
+    from redial.spark.audit_page import write_page
     from redial.spark.judging import Rules
     from redial.spark.land import Landing, acknowledger, follow, start
-    from redial.spark.page import write_page
     from redial.spark.session import spark_session
     from redial.spark.sources import Sources, ask, files
     from redial.spark.tables import table

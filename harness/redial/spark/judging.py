@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from redial.spark.accounting import VERIFIED, complete, screen, verify
+from redial.spark.dialog_accounts import VERIFIED, complete, screen, verify
 from redial.spark.errors import PipelineError
 
 if TYPE_CHECKING:

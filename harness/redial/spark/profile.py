@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from math import log2
 from typing import TYPE_CHECKING
 
+from redial.spark.audit_report import Profile
 from redial.spark.judging import BROKERS_OWN, Rules
-from redial.spark.report import Profile
 from redial.spark.totals import total_of
 
 if TYPE_CHECKING:

@@ -138,7 +138,9 @@ def table(kind: str, path: str) -> Table:
     from importlib.util import find_spec
 
     if kind == "delta" and find_spec("deltalake") is None:
-        raise PipelineError("deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'")
+        raise PipelineError(
+            "deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'"
+        )
     return KINDS[kind](path)
 
 

@@ -25,7 +25,7 @@ from redial_broker.instance.instance import Instance
 from redial_broker.ssb import receive, transmission, verbs
 from redial_broker.ssb.inbox import Inbox
 from redial_broker.ssb.queue import Queue
-from redial_lab.proof.audit import DATABASE, EVENT, deployed, small_config
+from redial_lab.proof.audit_setups import DATABASE, EVENT, deployed, small_config
 from redial_lab.proof.designs import DESIGNS
 
 FEW, MANY = 10, 20

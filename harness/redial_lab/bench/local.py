@@ -147,7 +147,7 @@ def restore() -> float:
 def explore() -> float:
     """Transitions per second of a state search over the shipped procedures, one kill anywhere."""
     from redial_lab.explore.search import Limits, search
-    from redial_lab.proof.audit import two_phase
+    from redial_lab.proof.audit_setups import two_phase
 
     result = search(two_phase(kills=1), Limits(transitions=TRANSITIONS))
     return result.transitions / result.seconds

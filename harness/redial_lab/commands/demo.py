@@ -20,7 +20,7 @@ from redial.operate.table import verdict_table
 from redial.operate.verdict import Clients, Verdict, judge
 from redial.paths import CONFIGS
 from redial.server import Server, with_database
-from redial_lab.scenarios.audit import Load, Run, demo_config, tell
+from redial_lab.scenarios.client_load import Load, Run, demo_config, tell
 from redial_lab.scenarios.flights import identity, mean_departure_delay
 
 VAR = Path("var")

@@ -22,9 +22,9 @@ def explore(
 ) -> int:
     """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
     from redial_broker.engine.switches import SwitchError
-    from redial_lab.explore.own import OwnError
-    from redial_lab.explore.seed import SeedError
-    from redial_lab.proof.cli import SCENARIOS, Wanted, main
+    from redial_lab.explore.replay_words import SeedError
+    from redial_lab.explore.user_files import OwnError
+    from redial_lab.proof.explore_command import SCENARIOS, Wanted, main
 
     if scenario not in SCENARIOS:
         raise UserError(

@@ -19,8 +19,8 @@ def matrix(
 ) -> int:
     """Search what is missing and print each cell's verdict; 1 when the page is wrong (check)."""
     clone("redial matrix")
-    from redial_lab.proof.matrixing import check as check_page
-    from redial_lab.proof.matrixing import chosen, main
+    from redial_lab.proof.matrix_command import check as check_page
+    from redial_lab.proof.matrix_command import chosen, main
 
     if check:
         return check_page()

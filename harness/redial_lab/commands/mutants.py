@@ -16,7 +16,7 @@ def mutants(
 ) -> int:
     """Hunt and print what found each; 1 when one of the sixteen is not found or a page is stale."""
     clone("redial mutants")
-    from redial_lab.proof.hunting import all_names, check_page, main
+    from redial_lab.proof.mutants_command import all_names, check_page, main
 
     if check:
         return check_page()

@@ -52,7 +52,7 @@ def _lint() -> str:
 
 
 def _mutants() -> str:
-    from redial_lab.proof.hunting import text_now
+    from redial_lab.proof.mutants_command import text_now
 
     return text_now()
 

@@ -18,7 +18,7 @@ from redial_lab.scenarios.all import SCENARIOS, summary
 from redial_lab.scenarios.odbc import OdbcPort
 from redial_lab.scenarios.port import Port
 from redial_lab.scenarios.story import Scenario, StoryError, told
-from redial_lab.scenarios.verdict import table_of
+from redial_lab.scenarios.total_queue import table_of
 
 LIST = "list"
 RIGHTS = ("CREATE ANY DATABASE", "ALTER ANY CONNECTION", "VIEW SERVER STATE")

@@ -17,13 +17,13 @@ from redial.cli.server import open_server
 from redial.render.quoting import quote_name
 from redial.server import Server
 from redial.spark.jar import JarMissing, jdbc_jar
+from redial_lab.torture.journal_verdict import MEANING
 from redial_lab.torture.live import Live, drop_database
-from redial_lab.torture.many import Order, chosen, results
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.shrink import shrunk, story
 from redial_lab.torture.tally import Result, Tally
 from redial_lab.torture.trial import run
-from redial_lab.torture.verdict import MEANING
+from redial_lab.torture.trials import Order, chosen, results
 
 LIVE = "hurried-audit,hurried-etl,hurried-orders,hurried-audit-two_databases"
 SECONDS = 10.0

@@ -35,8 +35,8 @@ from redial_lab.explore.cells import (
     UNHASHED,
     WHOLE,
 )
-from redial_lab.explore.known import Known, Reads
 from redial_lab.explore.progress import Incidents, Progress, RecordingSink
+from redial_lab.explore.read_memory import Known, Reads
 from redial_lab.explore.scenario import Step
 from redial_lab.explore.world import World
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from redial_lab.explore.effects import KEPT, Digests, Effect, digests
 from redial_lab.explore.footprints import ALL, Footprint, Lookout
-from redial_lab.explore.known import Reads
+from redial_lab.explore.read_memory import Reads
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result, collecting_seldom
 from redial_lab.explore.world import OWN_TIMERS, World

@@ -17,7 +17,7 @@ from redial_broker.engine.types import Message
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.progress import Incidents, Moment, Progress, RecordingSink
-from redial_lab.explore.seed import violated
+from redial_lab.explore.replay_words import violated
 from redial_lab.explore.world import CANCELLED, Scenario, Step, World
 
 LONGEST = 900.0

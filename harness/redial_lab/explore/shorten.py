@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from redial_lab.explore.replay_words import violated
 from redial_lab.explore.search import Violation, shortest
-from redial_lab.explore.seed import violated
 from redial_lab.explore.world import Scenario, Step, World
 
 MOST = 20_000

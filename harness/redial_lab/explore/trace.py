@@ -1,6 +1,6 @@
 """A violation as a ``Trace``: its steps, the statements of each, who holds what and waits for what.
 
-The text form is here; ``held_locks`` says who holds what, ``picture`` draws the trace, ``windows``
+The text form is here; ``held_locks`` says who holds what, ``trace_picture`` draws the trace, ``windows``
 makes query windows of it, ``seed`` names it in one word that replays.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.instance.session import Session
 from redial_lab.explore.held_locks import Held, held_by
+from redial_lab.explore.replay_words import encode
 from redial_lab.explore.search import Violation
-from redial_lab.explore.seed import encode
 from redial_lab.explore.world import GOING_ON, Scenario, Step, World
 
 SHORT = 90

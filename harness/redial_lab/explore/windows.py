@@ -18,7 +18,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from redial_lab.explore.installation import Installation
 from redial_lab.explore.stops import NoPlace, create_or_alter, with_stops
 from redial_lab.explore.trace import TIDIES, Lane, Place, Trace, TraceStep
-from redial_lab.explore.turns import DEADLY, LIMIT, OWN, TIMER, Plan, Stop, Turn, Window, plan
+from redial_lab.explore.window_turns import (
+    DEADLY,
+    LIMIT,
+    OWN,
+    TIMER,
+    Plan,
+    Stop,
+    Turn,
+    Window,
+    plan,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 100

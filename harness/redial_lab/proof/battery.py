@@ -12,7 +12,7 @@ from redial.config import Config
 from redial_lab.explore.checks import no_deadlock, nothing_left_behind
 from redial_lab.explore.scenario import Client, Scenario
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import DATABASE, TIDY
+from redial_lab.proof.audit_setups import DATABASE, TIDY
 from redial_lab.proof.battery_activation import RECEIVING, RECYCLING
 from redial_lab.proof.battery_choices import CHOICES, IN_CHOICES
 from redial_lab.proof.battery_operator import IN_OPERATOR, OPERATOR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 from redial_lab.proof.battery_keys import CAREFUL, MESSAGE, POOL, REFUSES, SINGLE
 from redial_lab.proof.battery_operator import RETIRE, TOLD
 from redial_lab.proof.battery_target import IN_HAND, KNOWN, READS, STILL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 from redial_lab.proof.battery_operator import DRAIN, RETIRE, TOLD
 from redial_lab.proof.battery_target import HELD as OF_CALLER
 from redial_lab.proof.setups import LONG_AGO

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 from redial_lab.proof.setups import IDLE, LONG_AGO, NAMES
 from redial_lab.proof.wanted import (
     ENDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 from redial_lab.proof.wanted import (
     ENDS,
     HANDLE,

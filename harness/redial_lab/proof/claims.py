@@ -15,10 +15,10 @@ from typing import Any
 
 from redial_broker.engine.switches import value
 from redial_broker.ssb.monitor import NOTIFIED
-from redial_lab.explore.accounting import Ledger, balanced
+from redial_lab.explore.message_accounts import Ledger, balanced
 from redial_lab.explore.queries import ask
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import DATABASE, EVENT, bare, no_orphan_dialog, rows, told
+from redial_lab.proof.audit_setups import DATABASE, EVENT, bare, no_orphan_dialog, rows, told
 from redial_lab.proof.places import PLACES, numbers_elsewhere
 
 SENDING = frozenset({"usp_Send", "usp_SendBatch", "usp_SendMessages", "Outbox_Insert"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import no_deadlock
 from redial_lab.explore.world import Client, Scenario, World
-from redial_lab.proof.audit import (
+from redial_lab.proof.audit_setups import (
     DATABASE,
     TARGET_IN_ONE_GO,
     TIDY,

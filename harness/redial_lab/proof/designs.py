@@ -13,7 +13,7 @@ from typing import Any
 from redial_lab.explore import Limits, World, search, shortest
 from redial_lab.explore.checks import all_of
 from redial_lab.explore.scenario import Scenario
-from redial_lab.proof.audit import rows
+from redial_lab.proof.audit_setups import rows
 from redial_lab.proof.setups import Setup
 
 DESIGNS: dict[str, str | None] = {

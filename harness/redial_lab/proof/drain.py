@@ -7,7 +7,7 @@ from dataclasses import replace
 from redial.config import Config
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import Client, Scenario, World
-from redial_lab.proof.audit import (
+from redial_lab.proof.audit_setups import (
     DATABASE,
     EVENT,
     TARGET_IN_ONE_GO,

@@ -22,7 +22,7 @@ from redial_lab.explore.checks import all_of, nothing_left_behind
 from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.world import World
 from redial_lab.proof import installed
-from redial_lab.proof.audit import no_orphan_dialog
+from redial_lab.proof.audit_setups import no_orphan_dialog
 from redial_lab.proof.claims import claims
 from redial_lab.proof.setups import CALLERS, Setup
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from redial.paths import EVIDENCE
 from redial_broker.engine.switches import SWITCHES, shown
+from redial_lab.proof.kept_searches import sources
 from redial_lab.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from redial_lab.proof.questions import SEARCHES
-from redial_lab.proof.remembered import sources
 
 KEPT = EVIDENCE / "answer-matrix.json"
 
@@ -89,7 +89,7 @@ class Judged:
 # ---------------------------------------------------------------------- what was searched with
 def engine_digest() -> str:
     """Digest of what a result depends on besides the cell: explorer, broker, parser, claims."""
-    return sources(("audit", "claims", "setups"))
+    return sources(("audit_setups", "claims", "setups"))
 
 
 def bounds_digest(cell: Cell) -> str:

@@ -20,10 +20,9 @@ from typing import Any
 from redial.paths import ROOT
 from redial_broker.engine.switches import given, parse
 from redial_broker.instance.instance import Instance
-from redial_lab.explore.report import commit
 from redial_lab.explore.search import Limits, search
-from redial_lab.proof.audit import DATABASE, deployed
-from redial_lab.proof.hunt import forked
+from redial_lab.explore.search_report import commit
+from redial_lab.proof.audit_setups import DATABASE, deployed
 from redial_lab.proof.matrix import (
     STORIES,
     TRANSITIONS,
@@ -45,6 +44,7 @@ from redial_lab.proof.matrix_kept import (
     stale,
     stale_search,
 )
+from redial_lab.proof.mutant_search import forked
 from redial_lab.proof.questions import SEARCHES
 
 SECONDS = 900.0

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from redial.paths import EVIDENCE
 from redial_broker.engine.switches import parse
-from redial_lab.explore.evidence import evidence
 from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.search import Limits, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace import record
-from redial_lab.proof.hunt import forked
+from redial_lab.explore.trace_files import evidence
 from redial_lab.proof.matrix import STORIES, TRANSITIONS, Cell, Watch, scenario
 from redial_lab.proof.matrix_kept import Judged
 from redial_lab.proof.matrix_verdict import Proof
+from redial_lab.proof.mutant_search import forked
 from redial_lab.proof.questions import SEARCHES
 from redial_lab.proof.setups import Setup
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redial_broker.engine.switches import SWITCHES
-from redial_lab.explore.evidence import slug
+from redial_lab.explore.trace_files import slug
 from redial_lab.proof.matrix import CLASSES, STORIES, Cell, class_of, classes, stories
 from redial_lab.proof.matrix_kept import Judged, Told, left, missing, stale
 

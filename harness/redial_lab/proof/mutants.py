@@ -11,7 +11,7 @@ from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.search import Limits, Violation, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import accounted, article, deployed, send, small_config
+from redial_lab.proof.audit_setups import accounted, article, deployed, send, small_config
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import hinted, lookup, no_sender_victim
 from redial_lab.proof.wanted import HANDLE, OFF

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from redial.paths import PAGES, SQL
-from redial_lab.proof.hunt import Found
+from redial_lab.proof.mutant_search import Found
 from redial_lab.proof.mutants import HISTORY, Hit
 
 PAGE = PAGES / "mutants.md"

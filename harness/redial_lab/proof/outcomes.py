@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from redial_broker.catalog.deadlock_xml import find_index
 from redial_lab.explore.progress import ListeningSink
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import DATABASE, rows, undelivered
+from redial_lab.proof.audit_setups import DATABASE, rows, undelivered
 
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
     "Landing": (

@@ -8,9 +8,9 @@ queue with RETENTION = ON keeps of what was sent.
 from __future__ import annotations
 
 from redial_broker.engine.errors import SqlError
-from redial_lab.explore.accounting import Places
+from redial_lab.explore.message_accounts import Places
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import DATABASE, EVENT, bare, rows, undelivered
+from redial_lab.proof.audit_setups import DATABASE, EVENT, bare, rows, undelivered
 
 Number = tuple[str, int]
 """A key and a message's number within it."""

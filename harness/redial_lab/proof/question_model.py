@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redial.config import Config
 from redial_lab.explore.scenario import Scenario
 from redial_lab.proof import installed
-from redial_lab.proof.audit import small_config
+from redial_lab.proof.audit_setups import small_config
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from redial_lab.explore.checks import Check, all_of
 from redial_lab.explore.scenario import Client, Scenario
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import (
+from redial_lab.proof.audit_setups import (
     DATABASE,
     TARGET_IN_ONE_GO,
     TIDY,

@@ -12,7 +12,6 @@ from typing import Any
 
 from redial.config import Config
 from redial_broker.engine.switches import parse
-from redial_lab.explore.accounting import Ledger
 from redial_lab.explore.checks import all_of, nothing_left_behind
 from redial_lab.explore.faults import (
     WITH_CLEANUP,
@@ -25,8 +24,9 @@ from redial_lab.explore.faults import (
     queue_on,
     target_ends,
 )
+from redial_lab.explore.message_accounts import Ledger
 from redial_lab.explore.world import Client, Scenario
-from redial_lab.proof.audit import (
+from redial_lab.proof.audit_setups import (
     DATABASE,
     EVENT,
     TARGET_IN_ONE_GO,

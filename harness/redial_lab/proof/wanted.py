@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 from redial_lab.proof.setups import NAMES
 
 OFF = "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);"

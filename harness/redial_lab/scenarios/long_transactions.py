@@ -8,7 +8,7 @@ dialog is replaced as if nothing had been.
 from __future__ import annotations
 
 from redial_lab.scenarios.story import Scenario, Story
-from redial_lab.scenarios.verdict import Expected
+from redial_lab.scenarios.total_queue import Expected
 
 SLOW, QUICK, AGE, MINUTES = 4, 6, 20, 2
 

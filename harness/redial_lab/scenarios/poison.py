@@ -7,7 +7,7 @@ its code, its neighbours land, and the queue is never switched off (five rollbac
 from __future__ import annotations
 
 from redial_lab.scenarios.story import Scenario, Story
-from redial_lab.scenarios.verdict import Expected
+from redial_lab.scenarios.total_queue import Expected
 
 REFUSED, DOOMED, CALLERS, EACH = 0, 1, 6, 12
 

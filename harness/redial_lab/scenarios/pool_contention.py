@@ -7,7 +7,7 @@ finds none free waits; who has waited long enough gets an error of its own (5010
 from __future__ import annotations
 
 from redial_lab.scenarios.story import Scenario, Story
-from redial_lab.scenarios.verdict import Expected
+from redial_lab.scenarios.total_queue import Expected
 
 SLOTS, CALLERS, ROUNDS = 4, 12, 3
 

@@ -13,7 +13,7 @@ from redial.paths import CONFIGS
 from redial.render.quoting import literal, quote_name
 from redial_lab.scenarios.flights import identity
 from redial_lab.scenarios.port import Answer, Client, Port
-from redial_lab.scenarios.verdict import Expected, Ledger, TotalQueue, total_queue
+from redial_lab.scenarios.total_queue import Expected, Ledger, TotalQueue, total_queue
 
 PATIENCE = 60.0
 """Seconds a batch may take before the story is given up."""

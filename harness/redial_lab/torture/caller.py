@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from redial_lab.torture.caller_journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
 from redial_lab.torture.calls import BATCHES, Calls, Message
-from redial_lab.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
 from redial_lab.torture.plan import Client, Plan
 
 STYLES = {

@@ -26,15 +26,15 @@ from redial.deploy import apply, connect_odbc
 from redial.render import render
 from redial.render.quoting import literal, quote_name
 from redial.server import Server, with_database
+from redial_lab.torture.caller_examples import MODES, Example, fits, java, python
+from redial_lab.torture.caller_journal import Journal
 from redial_lab.torture.calls import Calls
-from redial_lab.torture.evidence import collect
-from redial_lab.torture.examples import MODES, Example, fits, java, python
-from redial_lab.torture.journal import Journal
+from redial_lab.torture.journal_verdict import judge
 from redial_lab.torture.nemesis import KINDS, READER, SENDER, Place
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.process import read
 from redial_lab.torture.tally import Result, acknowledged
-from redial_lab.torture.verdict import judge
+from redial_lab.torture.what_landed import collect
 from redial_lab.torture.wire import Proxy
 
 LOGIN, PASSWORD = "torture_caller", "Torture-2026"

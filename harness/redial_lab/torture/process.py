@@ -20,8 +20,8 @@ from typing import Any
 
 from redial.config import Config
 from redial_lab.torture.caller import Ask, Caller, Pause, Said
+from redial_lab.torture.caller_journal import UNKNOWN, Entry, Journal
 from redial_lab.torture.calls import Calls
-from redial_lab.torture.journal import UNKNOWN, Entry, Journal
 from redial_lab.torture.plan import Plan
 
 CANCELS = 0.02

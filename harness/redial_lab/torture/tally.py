@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial_lab.torture.caller import STYLES
+from redial_lab.torture.caller_journal import OK, Journal
 from redial_lab.torture.calls import WAYS
 from redial_lab.torture.draw import SWITCH_NAMES, SWITCHES
-from redial_lab.torture.journal import OK, Journal
+from redial_lab.torture.journal_verdict import Finding
 from redial_lab.torture.nemesis import KINDS
 from redial_lab.torture.plan import LEVELS, Plan
 from redial_lab.torture.trial import Outcome
-from redial_lab.torture.verdict import Finding
 
 
 @dataclass

@@ -7,7 +7,7 @@ from lxml import etree
 
 from redial_lab.explore import Limits, World, search, shortest
 from redial_lab.explore.trace import replay
-from redial_lab.proof.audit import DATABASE
+from redial_lab.proof.audit_setups import DATABASE
 from redial_lab.proof.comparators import forum_pair, send_message
 from tests.product.seeds.lab import RECYCLE_AFTER, Lab
 

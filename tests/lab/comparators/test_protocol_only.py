@@ -12,7 +12,7 @@ import pytest
 
 from redial_lab.explore import search
 from redial_lab.explore.faults import Fault
-from redial_lab.proof.audit import DATABASE
+from redial_lab.proof.audit_setups import DATABASE
 from redial_lab.proof.designs import (
     CASE,
     FALSE_ALARM,

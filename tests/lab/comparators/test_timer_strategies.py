@@ -11,7 +11,7 @@ import pytest
 from redial.config import Config
 from redial.render import render
 from redial_lab.explore import Limits, search
-from redial_lab.proof.audit import send, small_config
+from redial_lab.proof.audit_setups import send, small_config
 from redial_lab.proof.strategies import strategy
 from tests.product.seeds.lab import END_OF_STREAM, RECYCLE_AFTER, Lab
 

@@ -6,8 +6,8 @@ import pytest
 
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Scenario, World, search
-from redial_lab.explore.accounting import Ledger, Places, balanced
 from redial_lab.explore.faults import Fault
+from redial_lab.explore.message_accounts import Ledger, Places, balanced
 
 
 def boxes() -> Instance:

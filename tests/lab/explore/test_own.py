@@ -10,10 +10,10 @@ import pytest
 from redial.paths import ROOT
 from redial.render import render
 from redial_lab.explore import Limits, search, shortest
-from redial_lab.explore.own import OwnError, load
 from redial_lab.explore.queries import ask
+from redial_lab.explore.user_files import OwnError, load
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import small_config
+from redial_lab.proof.audit_setups import small_config
 
 EXAMPLES = ROOT / "sql" / "examples"
 

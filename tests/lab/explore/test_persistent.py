@@ -13,8 +13,8 @@ from redial_broker.engine.storage import Index
 from redial_lab.explore import Client, Limits, Scenario, World, search
 from redial_lab.explore.effects import digests
 from redial_lab.explore.footprints import Footprint, Lookout
-from redial_lab.explore.own import load
 from redial_lab.explore.persistent import Entry, Persistent, persistent
+from redial_lab.explore.user_files import load
 from redial_lab.proof.mutants import HISTORY
 from redial_lab.proof.setups import Setup
 from tests.lab.explore.tables import add, tables

@@ -8,7 +8,7 @@ import pytest
 from lxml import html
 
 from redial_lab.explore import Limits, search
-from redial_lab.explore.evidence import evidence, slug
+from redial_lab.explore.trace_files import evidence, slug
 from tests.lab.explore.test_traces import crossing
 
 NOTHING_IS_LOADED = re.compile(r"""(?:src|href)\s*=|@import|https?:|url\((?!#)""", re.IGNORECASE)

@@ -9,8 +9,8 @@ import pytest
 
 from redial.paths import ROOT
 from redial_lab.explore import Client, Limits, Scenario, World, search
-from redial_lab.explore.own import load
 from redial_lab.explore.reduce import Footprints, reduced
+from redial_lab.explore.user_files import load
 from tests.lab.explore.tables import add, tables
 
 EXAMPLES = ROOT / "sql" / "examples"

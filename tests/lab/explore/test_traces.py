@@ -10,12 +10,12 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Limits, Scenario, World, search, shortest
 from redial_lab.explore.checks import no_deadlock
 from redial_lab.explore.faults import Fault
-from redial_lab.explore.own import load
 from redial_lab.explore.play import play, sections
-from redial_lab.explore.seed import SeedError, decode
+from redial_lab.explore.replay_words import SeedError, decode
 from redial_lab.explore.shorten import readable, switches
 from redial_lab.explore.stops import NoPlace, create_or_alter, with_stops
 from redial_lab.explore.trace import record, replay
+from redial_lab.explore.user_files import load
 from redial_lab.explore.windows import script
 
 TRANSFER = (

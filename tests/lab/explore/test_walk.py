@@ -6,8 +6,8 @@ import pytest
 
 from redial.paths import ROOT
 from redial_lab.explore import World, search
-from redial_lab.explore.own import load
-from redial_lab.explore.report import report
+from redial_lab.explore.search_report import report
+from redial_lab.explore.user_files import load
 from redial_lab.explore.vary import vary
 from redial_lab.explore.walk import Walks, walk
 

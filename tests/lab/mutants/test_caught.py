@@ -15,8 +15,8 @@ from redial.paths import ROOT, SQL
 from redial.render import mutant_names
 from redial_lab.explore import Limits, Scenario, search
 from redial_lab.explore.checks import all_of, no_deadlock
-from redial_lab.proof.audit import article, deployed, send, two_phase
-from redial_lab.proof.audit import small_config as small
+from redial_lab.proof.audit_setups import article, deployed, send, two_phase
+from redial_lab.proof.audit_setups import small_config as small
 from redial_lab.proof.mutants import HISTORY, find_listed
 from redial_lab.proof.strategies import dying, hinted, lookup, no_sender_victim
 from tests.product.seeds.lab import END_OF_STREAM, EVENT, RECYCLE_AFTER, Lab

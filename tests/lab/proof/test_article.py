@@ -7,7 +7,7 @@ from lxml import etree
 
 from redial_lab.explore import Limits, World, search, shortest
 from redial_lab.explore.trace import replay
-from redial_lab.proof.audit import DATABASE, article
+from redial_lab.proof.audit_setups import DATABASE, article
 
 IN_CALLERS_TRANSACTION = article(in_transaction=True)
 AUTOCOMMIT = article(in_transaction=False)

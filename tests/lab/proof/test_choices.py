@@ -11,7 +11,7 @@ from redial_lab.explore import Scenario, search
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.search import Limits
 from redial_lab.explore.world import Client, World
-from redial_lab.proof.audit import (
+from redial_lab.proof.audit_setups import (
     DATABASE,
     TARGET_IN_ONE_GO,
     TIDY,

@@ -9,9 +9,10 @@ from itertools import count
 
 import pytest
 
-from redial_lab.proof import hunt as hunting_ground
-from redial_lab.proof.hunt import counts, hunt, prepare
-from redial_lab.proof.hunting import all_names, remembered_of
+from redial_lab.proof import mutant_search as hunting_ground
+from redial_lab.proof.kept_searches import CODE, SOURCES, Remembered, Search, bare, code
+from redial_lab.proof.mutant_search import counts, hunt, prepare
+from redial_lab.proof.mutants_command import all_names, remembered_of
 from redial_lab.proof.mutants_page import (
     HEAD,
     Reason,
@@ -22,7 +23,6 @@ from redial_lab.proof.mutants_page import (
     stale,
     text,
 )
-from redial_lab.proof.remembered import CODE, SOURCES, Remembered, Search, bare, code
 
 CASES = ("xact_abort", "wrong calls", "first send")
 FOUND = remembered_of(Remembered())
@@ -149,7 +149,7 @@ def test_renamed_and_moved_code_is_the_same_code(tmp_path):
     assert written(tmp_path / "renamed", renamed) == before
     moved = {
         **MODULES,
-        "redial_broker/ssb/waits.py": "WAIT = 4\n",
+        "redial_broker/ssb/waits.py": '"""How long."""\n\nWAIT = 4\n',
         "redial_broker/ssb/delivery.py": "from redial_broker.ssb.closing import close\n"
         "from redial_broker.ssb.waits import WAIT\n\n"
         "def deliver(x):\n    return close(x) + WAIT\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redial.tsql import parse_batch
-from redial_lab.proof.hunt import generated
+from redial_lab.proof.mutant_search import generated
 from redial_lab.proof.mutate import mutations
 from redial_lab.proof.setups import Setup
 

@@ -13,7 +13,7 @@ import pytest
 
 from redial_lab.explore import Limits, World, search, shortest
 from redial_lab.explore.persistent import persistent
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 from redial_lab.proof.claims import s4
 from redial_lab.proof.places import PLACES, numbers_elsewhere
 from redial_lab.proof.setups import Setup

@@ -11,7 +11,7 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore import Scenario, search
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import Client, World
-from redial_lab.proof.audit import DATABASE, EVENT, deployed, rows, small_config
+from redial_lab.proof.audit_setups import DATABASE, EVENT, deployed, rows, small_config
 
 READ = "EXECUTE audit.usp_TargetActivation;"
 STILL = ("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",)

@@ -17,13 +17,13 @@ from redial.paths import ROOT
 from redial.tsql import parse_script, split_batches
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Limits, search
-from redial_lab.explore.evidence import evidence
 from redial_lab.explore.play import play
-from redial_lab.explore.seed import decode
+from redial_lab.explore.replay_words import decode
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace import record
+from redial_lab.explore.trace_files import evidence
 from redial_lab.explore.windows import script
-from redial_lab.proof.audit import accounted, article, callers
+from redial_lab.proof.audit_setups import accounted, article, callers
 from redial_lab.proof.comparators import forum_aged, shared_dialog
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import strategy

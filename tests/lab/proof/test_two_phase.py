@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from redial_lab.explore import Scenario, search
-from redial_lab.proof.audit import two_phase
+from redial_lab.proof.audit_setups import two_phase
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redial_lab.scenarios.all import SCENARIOS
 from redial_lab.scenarios.story import told
-from redial_lab.scenarios.verdict import TotalQueue
+from redial_lab.scenarios.total_queue import TotalQueue
 from redial_lab.virtual import VirtualPort
 
 

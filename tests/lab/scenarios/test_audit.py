@@ -17,7 +17,7 @@ from redial.operate.verdict import judge
 from redial.server import Server, database_of
 from redial_lab.commands.demo import DATABASE, clients_of
 from redial_lab.commands.demo import _set_up as set_up
-from redial_lab.scenarios.audit import Load, demo_config, tell
+from redial_lab.scenarios.client_load import Load, demo_config, tell
 from redial_lab.scenarios.flights import identity
 
 pytestmark = pytest.mark.driver

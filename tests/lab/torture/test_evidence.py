@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redial_lab.torture.evidence import collect
+from redial_lab.torture.what_landed import collect
 from tests.product.sql.lab import AUDIT, USER, Lab
 
 LAND = (

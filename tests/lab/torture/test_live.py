@@ -10,7 +10,7 @@ from dataclasses import asdict
 import pytest
 
 from redial_lab.commands.torture import torture
-from redial_lab.torture.journal import OK, UNKNOWN, Entry
+from redial_lab.torture.caller_journal import OK, UNKNOWN, Entry
 from redial_lab.torture.process import read
 from redial_lab.torture.tally import Tally
 from redial_lab.torture.wire import Proxy

@@ -7,10 +7,10 @@ import pytest
 from redial.config import Config
 from redial_broker.engine.switches import SWITCHES
 from redial_lab.torture.draw import FIRST, SWITCH_NAMES, drawn, settings
-from redial_lab.torture.many import Order, chosen
 from redial_lab.torture.nemesis import KINDS
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.trial import run
+from redial_lab.torture.trials import Order, chosen
 
 
 def test_the_same_seed_draws_the_same_plan():

@@ -8,11 +8,11 @@ import pytest
 
 from redial_lab.commands.torture import torture
 from redial_lab.torture.draw import drawn
-from redial_lab.torture.many import Order, results
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.shrink import fewer, shrunk, story
 from redial_lab.torture.tally import Tally
 from redial_lab.torture.trial import run
+from redial_lab.torture.trials import Order, results
 
 BOUNDED = (
     "hurried-orders",

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from redial.config import Config
+from redial_lab.torture.caller_journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of, name_of
 from redial_lab.torture.draw import settings
-from redial_lab.torture.evidence import Evidence, Landed
-from redial_lab.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of, name_of
-from redial_lab.torture.verdict import MEANING, documented, judge
+from redial_lab.torture.journal_verdict import MEANING, documented, judge
+from redial_lab.torture.what_landed import Evidence, Landed
 
 ONCE = Config.model_validate(settings()["hurried-etl"])
 ORDERS = Config.model_validate(settings()["hurried-orders"])

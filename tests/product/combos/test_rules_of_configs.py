@@ -8,12 +8,12 @@ import re
 
 import pytest
 
-from redial.cli.configs import load_named, names
+from redial.cli.configs import chosen, load_named
 from redial.render import render
 
 from .test_style import code
 
-CONFIGS = {name: load_named(name) for name in names()}
+CONFIGS = {name: load_named(name) for name in chosen(None)}
 TEXTS = {name: render(config) for name, config in CONFIGS.items()}
 MODULES = [(name, file) for name, files in TEXTS.items() for file in files if ".procedure." in file]
 ON_R = re.compile(

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from redial.cli.configs import load_named, names
+from redial.cli.configs import chosen, load_named
 from redial.config.variants import EXTRAS, listing
 from redial.paths import DOCS
 from redial.render import render
@@ -46,7 +46,7 @@ def code(text: str) -> str:
 def scripts() -> dict[str, str]:
     """Every different text of every file: the shipped configurations, and one variant for each
     value of each choice."""
-    configs = [load_named(name) for name in names()]
+    configs = [load_named(name) for name in chosen(None)]
     seen: set[str] = set()
     for variant in listing().variants:
         values = set(variant.name.split("-")) if variant.name not in EXTRAS else {variant.name}

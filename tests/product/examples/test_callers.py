@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from redial.cli.configs import load_named, names
+from redial.cli.configs import chosen, load_named
 from redial.deploy import apply, connect_odbc
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
@@ -20,7 +20,7 @@ from tests.broker.tds.test_jdbc import driver_jar
 from .stage import CALLERS
 
 pytestmark = pytest.mark.driver
-CONFIGS = {name: load_named(name) for name in names()}
+CONFIGS = {name: load_named(name) for name in chosen(None)}
 DATABASE = "caller_"
 MODES = ("autocommit", "transaction", "batch")
 FILES = ("send.py", "Send.java", "csharp/Send.cs")

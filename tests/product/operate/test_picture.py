@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redial.operate.picture import draw
-from redial_lab.scenarios.audit import Sample
+from redial_lab.scenarios.client_load import Sample
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -10,7 +10,7 @@ from redial.config import Config, load
 from redial.config.choices import AVAILABLE, Key
 from redial.paths import ROOT
 from redial_broker.catalog.views import DECLARED
-from redial_lab.proof.audit import small_config
+from redial_lab.proof.audit_setups import small_config
 from tests.product.seeds.lab import Lab
 
 CONFIGS = sorted((ROOT / "sql" / "configs").glob("*.toml"))

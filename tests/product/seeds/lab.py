@@ -10,7 +10,7 @@ from redial_broker.engine.types import SYSNAME, VARBINARY_MAX
 from redial_broker.instance.requests import Rpc, RpcParam
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
-from redial_lab.proof.audit import DATABASE, deployed, small_config
+from redial_lab.proof.audit_setups import DATABASE, deployed, small_config
 from tests.installed import batches, borrow, key_of, rendered
 
 END_OF_STREAM = "EndOfStream"

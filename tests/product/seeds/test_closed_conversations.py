@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from redial.config import Config
-from redial_lab.proof.audit import small_config
+from redial_lab.proof.audit_setups import small_config
 
 from .lab import END_DIALOG, END_OF_STREAM, ERROR, EVENT, RECYCLE_AFTER, Lab
 

@@ -18,7 +18,7 @@ from redial_broker.instance.defects import INTERNAL_ERROR
 from redial_broker.instance.instance import PASSWORD
 from redial_broker.tds import constants as c
 from redial_broker.tds.connection import Connection
-from redial_lab.proof.audit import DATABASE
+from redial_lab.proof.audit_setups import DATABASE
 from tests.broker.tds.client import (
     Error,
     attention,

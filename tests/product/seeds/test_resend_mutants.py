@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from redial_lab.proof.audit import send
+from redial_lab.proof.audit_setups import send
 
 from .lab import BODIES, LIFETIME, RECYCLE_AFTER, Lab
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redial.config import Config
-from redial_lab.proof.audit import small_config
+from redial_lab.proof.audit_setups import small_config
 
 from .lab import BODIES, LIFETIME, Lab
 

@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 
 from redial.spark.audit import audit, configuration, show
+from redial.spark.audit_page import write_page
+from redial.spark.audit_report import Report
 from redial.spark.errors import PipelineError
 from redial.spark.judging import Rules, conversations, named
-from redial.spark.page import write_page
 from redial.spark.profile import ERROR, bucket_of, quantiles, upper_edge
-from redial.spark.report import Report
 from tests.spark.pipeline.logs import LANDED, LOG, START, moment
 
 N = 40

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from redial_lab.explore.shorten import switches
 from redial_lab.proof.battery import LARGE, WANTED, scenario
-from redial_lab.proof.hunt import Case, Found, counts, generated, hunt, prepare, summed
+from redial_lab.proof.kept_searches import Remembered, Search, sources
+from redial_lab.proof.mutant_search import Case, Found, counts, generated, hunt, prepare, summed
 from redial_lab.proof.mutants import HISTORY, find_listed, shortened
 from redial_lab.proof.mutants_page import PAGE, how_of, kept, listed_row, register, stale, text
-from redial_lab.proof.remembered import Remembered, Search, sources
 
 OFTEN = 20
 """After so many mutants what is known is written."""

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from redial_lab.explore.held_locks import Waiting
 from redial_lab.explore.trace import Trace, TraceStep
-from redial_lab.explore.turns import Plan, Window
+from redial_lab.explore.window_turns import Plan, Window
 from redial_lab.explore.windows import Script, environment, script
 
 COLUMN, ROW, LEFT, HEAD = 300, 66, 28, 58

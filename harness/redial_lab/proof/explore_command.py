@@ -9,17 +9,17 @@ from shlex import quote
 
 from rich.console import Console
 
-from redial_lab.explore.evidence import Evidence, evidence
-from redial_lab.explore.own import load
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
-from redial_lab.explore.report import report
+from redial_lab.explore.replay_words import decode
 from redial_lab.explore.search import Limits, Result, search
-from redial_lab.explore.seed import decode
+from redial_lab.explore.search_report import report
+from redial_lab.explore.trace_files import Evidence, evidence
+from redial_lab.explore.user_files import load
 from redial_lab.explore.vary import vary
 from redial_lab.explore.walk import Walks, walk
 from redial_lab.explore.world import Scenario
-from redial_lab.proof.audit import article, two_phase
+from redial_lab.proof.audit_setups import article, two_phase
 from redial_lab.proof.comparators import forum_aged, forum_pair, shared_dialog
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import lookup, strategy

@@ -32,7 +32,14 @@ CODE = (
 )
 """Folders of what runs in a search."""
 PROOF = SOURCES / "redial_lab" / "proof"
-CHECKS = ("accounting", "audit", "claims", "hunt", "outcomes", "setups", "reached")
+CHECKS = (
+    "audit_setups",
+    "claims",
+    "mutant_search",
+    "outcomes",
+    "setups",
+    "statements_reached",
+)
 """Modules of harness/redial_lab/proof that decide what a search finds."""
 
 
@@ -47,7 +54,7 @@ def sources(checks: tuple[str, ...] = CHECKS) -> str:
     finds.
     """
     files = [path for folder in CODE for path in (SOURCES / folder).rglob("*.py")]
-    files += [path for name in checks if (path := PROOF / f"{name}.py").exists()]
+    files += [PROOF / f"{name}.py" for name in checks]
     return code(files, SOURCES)
 
 
@@ -139,7 +146,7 @@ class _Bare(ast.NodeTransformer):
     def _undocumented(self, node: Any) -> Any:
         first = node.body[0] if node.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            first.value = ast.Constant(None)
+            node.body = node.body[1:]
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from redial.tsql import TsqlSyntaxError, split_batches
 from redial_broker.engine.switches import SwitchError, known, shown
 from redial_broker.instance.instance import Instance
-from redial_lab.explore.accounting import Ledger, Places, balanced
 from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.faults import KINDS, Fault
+from redial_lab.explore.message_accounts import Ledger, Places, balanced
 from redial_lab.explore.queries import QueryError, ask
 from redial_lab.explore.world import Client, Scenario, World
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from redial.config import Config
 from redial.paths import DOCS
-from redial_lab.torture.evidence import Evidence, Landed, Number
-from redial_lab.torture.journal import FAILED, OK, Entry, Journal, Name
+from redial_lab.torture.caller_journal import FAILED, OK, Entry, Journal, Name
+from redial_lab.torture.what_landed import Evidence, Landed, Number
 
 LONGEST = 31 * 86400.0
 """A lifetime of this and more is not waited for, in seconds."""

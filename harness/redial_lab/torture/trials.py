@@ -12,10 +12,10 @@ from itertools import count, islice
 from multiprocessing import get_context
 
 from redial_lab.torture.draw import drawn, settings
+from redial_lab.torture.journal_verdict import Finding
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.tally import Result, result
 from redial_lab.torture.trial import run
-from redial_lab.torture.verdict import Finding
 
 
 @dataclass(frozen=True)

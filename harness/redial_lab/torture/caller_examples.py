@@ -22,7 +22,7 @@ from typing import IO
 from redial.config import Config
 from redial.config.choices import Delivery, Key
 from redial.paths import DOCS
-from redial_lab.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
+from redial_lab.torture.caller_journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
 
 CALLERS = DOCS / "callers"
 MODES = ("autocommit", "transaction", "batch")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from redial.config.choices import Recycle
 from redial.render.quoting import literal, quote_name
+from redial_lab.torture.journal_verdict import LONGEST
 from redial_lab.torture.nemesis import Place
 from redial_lab.torture.operators import Operator
 from redial_lab.torture.stage import DATABASE, deploy_steps
-from redial_lab.torture.verdict import LONGEST
 
 if TYPE_CHECKING:
     from redial_lab.torture.trial import Trial

@@ -29,13 +29,13 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.search import Limits, Result, search
 from redial_lab.explore.world import World
-from redial_lab.proof.audit import DATABASE, deployed
+from redial_lab.proof.audit_setups import DATABASE, deployed
 from redial_lab.proof.battery import PROCEDURES, WANTED, Wanted, cases_of, scenario
+from redial_lab.proof.kept_searches import Remembered, Search, digest, sources
 from redial_lab.proof.mutate import Mutation, mutations
 from redial_lab.proof.outcomes import outcome, waits
-from redial_lab.proof.reached import Reached, Watch
-from redial_lab.proof.remembered import Remembered, Search, digest, sources
 from redial_lab.proof.setups import Setup
+from redial_lab.proof.statements_reached import Reached, Watch
 
 OTHERWISE = "an outcome the shipped text never comes to"
 TRANSITIONS = 6_000

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redial_lab.explore.installation import Installation, installation
-from redial_lab.explore.picture import page
 from redial_lab.explore.play import PlayError, play
 from redial_lab.explore.search import ALSO, Violation
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace import Trace, record
+from redial_lab.explore.trace_picture import page
 from redial_lab.explore.windows import Script, script
 from redial_lab.explore.world import Scenario
 

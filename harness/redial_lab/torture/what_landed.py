@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from redial.config import Config
 from redial.envelope import caller_bytes, key_of
 from redial.render.quoting import literal, quote_name
-from redial_lab.torture.journal import Name, name_of
+from redial_lab.torture.caller_journal import Name, name_of
 
 Ask = Callable[[str, str], list[tuple]]
 """(query, '' for the sender's database or the target's) -> rows."""

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from redial.spark.report import SPOILING, Finding, Report, rows_of
+from redial.spark.audit_report import SPOILING, Finding, Report, rows_of
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
