@@ -32,4 +32,6 @@ def test(select: str | None = None, full: bool = False) -> int:
     ]
     arguments += ["-k", select] if select else []
     environment = os.environ | ({"REDIAL_FULL": "1"} if full else {})
+    # What is compiled once is kept: the tests start hundreds of processes.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode
