@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import TypeVar, cast
 
-from redial_lab.torture.caller_journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
+from redial_lab.torture.caller_journal import FAILED, OK, UNKNOWN, Entry, Journal, Row, body_of
 from redial_lab.torture.calls import BATCHES, Calls, Message
 from redial_lab.torture.plan import Client, Plan
 
@@ -60,7 +60,7 @@ class Said:
     now: seconds. tick: a clock that is the same for all callers of the trial.
     """
 
-    rows: list[tuple] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     errors: tuple[int, ...] = ()
     gone: bool = False
     cancelled: bool = False
@@ -73,7 +73,10 @@ class Said:
         return not (self.errors or self.gone or self.cancelled)
 
 
-Work = Generator[Ask | Pause | Renew, Any, Any]
+Told = TypeVar("Told")
+
+Work = Generator[Ask | Pause | Renew, Said | None, Told]
+"""Wishes; an answer comes back to an ``Ask`` only."""
 
 
 @dataclass
@@ -110,7 +113,7 @@ class Caller:
         self._tick = self._now = 0.0
 
     # ------------------------------------------------------------------ everything it does
-    def work(self) -> Work:
+    def work(self) -> Work[None]:
         """All units of work, each not before its time."""
         yield from self._connects()
         draw = Random(f"{self.plan.seed}/{self.client.number}/times")
@@ -133,7 +136,8 @@ class Caller:
         count = draw.choice((1, 2, 3, 5, 12)) if way in BATCHES else draw.choice((1, 1, 2, 3, 5))
         key = draw.choice(self.client.keys) if self.calls.by_key else None
         several = self.calls.by_key and draw.random() < 0.15
-        entries, messages = [], []
+        entries: list[Entry] = []
+        messages: list[Message] = []
         for place in range(count):
             if several:
                 key = draw.choice(self.client.keys)
@@ -162,7 +166,7 @@ class Caller:
             twice=draw.random() < 0.15,
         )
 
-    def _unit(self, unit: Unit) -> Work:
+    def _unit(self, unit: Unit) -> Work[None]:
         self.journal.entries += unit.entries
         identified = all(entry.message_id for entry in unit.entries)
         for entry in unit.entries:
@@ -171,7 +175,7 @@ class Caller:
         yield from self._attempts(unit, identified)
         self.saves(unit.entries, True)
 
-    def _attempts(self, unit: Unit, identified: bool) -> Work:
+    def _attempts(self, unit: Unit, identified: bool) -> Work[None]:
         """Until it is done, or need not or must not be tried again."""
         attempt, once_ok = 0, False
         while True:
@@ -199,7 +203,7 @@ class Caller:
             yield Pause(0.5 * attempt)
 
     # ------------------------------------------------------------------ styles
-    def _autocommit(self, unit: Unit) -> Work:
+    def _autocommit(self, unit: Unit) -> Work[None]:
         """Each call commits by itself."""
         for entries, sql, pause in self._steps(unit):
             if pause:
@@ -209,7 +213,7 @@ class Caller:
             if not said.clean:
                 yield from self._settles(said)
 
-    def _one_batch(self, unit: Unit) -> Work:
+    def _one_batch(self, unit: Unit) -> Work[None]:
         """BEGIN to COMMIT in one round trip; nothing of it survives an error."""
         calls = " ".join(sql for _, sql, _ in self._steps(unit))
         if self.client.xact_abort:
@@ -231,13 +235,13 @@ class Caller:
         depth: int = 1,
         commit: str = "COMMIT TRANSACTION;",
         goes_on: bool = False,
-    ) -> Work:
+    ) -> Work[None]:
         """BEGIN, calls, COMMIT, each in a batch of its own."""
         sent = yield from self._sends(unit, begin, depth, goes_on)
         if sent:
             yield from self._commits(sent, depth, commit)
 
-    def _nested(self, unit: Unit) -> Work:
+    def _nested(self, unit: Unit) -> Work[None]:
         yield from self._transaction(
             unit,
             "BEGIN TRANSACTION; BEGIN TRANSACTION;",
@@ -245,7 +249,7 @@ class Caller:
             "COMMIT TRANSACTION; COMMIT TRANSACTION;",
         )
 
-    def _implicit(self, unit: Unit) -> Work:
+    def _implicit(self, unit: Unit) -> Work[None]:
         yield from self._transaction(
             unit,
             "SET IMPLICIT_TRANSACTIONS ON; SELECT TOP (1) Id FROM dbo.Work;",
@@ -253,22 +257,22 @@ class Caller:
             "COMMIT TRANSACTION; SET IMPLICIT_TRANSACTIONS OFF;",
         )
 
-    def _goes_on(self, unit: Unit) -> Work:
+    def _goes_on(self, unit: Unit) -> Work[None]:
         """An error of one call is taken note of, and the transaction committed without it."""
         yield from self._transaction(unit, goes_on=True)
 
-    def _rollback(self, unit: Unit) -> Work:
+    def _rollback(self, unit: Unit) -> Work[None]:
         if (yield from self._sends(unit)):
             said = yield from self._ask("ROLLBACK TRANSACTION;")
             if not said.clean:
                 yield from self._settles(said)
 
-    def _leaves(self, unit: Unit) -> Work:
+    def _leaves(self, unit: Unit) -> Work[None]:
         """The connection is closed in the middle of the transaction."""
         if (yield from self._sends(unit)):
             yield from self._connects(again=True)
 
-    def _savepoint(self, unit: Unit) -> Work:
+    def _savepoint(self, unit: Unit) -> Work[None]:
         """What was sent since the savepoint is taken back; the rest is committed."""
         half = (len(unit.entries) + 1) // 2
         first = Unit(
@@ -310,7 +314,7 @@ class Caller:
         depth: int = 1,
         goes_on: bool = False,
         begun: bool = False,
-    ) -> Work:
+    ) -> Work[list[Entry]]:
         """BEGIN and the calls; the entries that are in the transaction, none if it is over."""
         if self.client.level == "SNAPSHOT" and not begun:
             begin += " SELECT COUNT(*) FROM dbo.Work;"
@@ -318,7 +322,7 @@ class Caller:
         if not said.clean:
             yield from self._settles(said)
             return []
-        since, sent = said.now, []
+        since, sent = said.now, list[Entry]()
         for entries, sql, pause in self._steps(unit):
             if pause:
                 yield Pause(pause)
@@ -337,7 +341,7 @@ class Caller:
             yield from self._settles(said)
         return sent
 
-    def _commits(self, sent: list[Entry], depth: int, commit: str) -> Work:
+    def _commits(self, sent: list[Entry], depth: int, commit: str) -> Work[None]:
         said = yield from self._ask(
             f"IF @@TRANCOUNT <> {depth} THROW 50250, N'Not the transaction that was begun.', 1; "
             + commit
@@ -362,13 +366,13 @@ class Caller:
         ]
 
     # ------------------------------------------------------------------ the connection
-    def _ask(self, sql: str) -> Work:
-        said = yield Ask(sql)
+    def _ask(self, sql: str) -> Work[Said]:
+        said = cast(Said, (yield Ask(sql)))
         self._tick, self._now = said.tick, said.now
         self.journal.errors.update(said.errors)
         return said
 
-    def _settles(self, said: Said) -> Work:
+    def _settles(self, said: Said) -> Work[None]:
         """Nothing is left open on the connection; a new one if this one is gone."""
         for _ in range(10):
             if said.gone:
@@ -381,7 +385,7 @@ class Caller:
                 return
         yield from self._connects(again=True)
 
-    def _connects(self, again: bool = False) -> Work:
+    def _connects(self, again: bool = False) -> Work[None]:
         """A connection with this caller's options."""
         options = (
             f"SET XACT_ABORT {'ON' if self.client.xact_abort else 'OFF'}; "

@@ -8,6 +8,9 @@ from typing import Any
 
 OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
+Row = tuple[Any, ...]
+"""A row of an answer. Its values are whatever the query asked for."""
+
 Name = tuple[int, int, int]
 """A message: client, unit of work, number in it."""
 
@@ -49,6 +52,7 @@ class Journal:
     open_at_end: int | None = None
     finished: bool = False
 
+    # Any: what JSON can hold; the fields above say which.
     def to_data(self) -> dict[str, Any]:
         """As plain data, to be written to a file or sent to another process."""
         return {**asdict(replace(self, errors=Counter())), "errors": dict(self.errors)}

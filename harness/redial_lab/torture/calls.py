@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redial.config import Config
@@ -52,7 +52,8 @@ class Calls:
 
     def of(self, way: str, messages: Sequence[Message]) -> str:
         """A statement that sends these messages; one message only, unless way is in BATCHES."""
-        return getattr(self, f"_{way}")(messages)
+        made: Callable[[Sequence[Message]], str] = getattr(self, f"_{way}")
+        return made(messages)
 
     def _send(self, messages: Sequence[Message]) -> str:
         (message,) = messages

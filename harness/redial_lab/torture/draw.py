@@ -6,7 +6,6 @@ from copy import deepcopy
 from functools import cache
 from itertools import cycle
 from random import Random
-from typing import Any
 
 from redial.config import Config, load
 from redial.config.variants import listing
@@ -14,9 +13,9 @@ from redial.paths import CONFIGS
 from redial_broker.engine.switches import SWITCHES
 from redial_broker.instance.instance import Instance
 from redial_lab.torture.nemesis import KINDS
-from redial_lab.torture.plan import LEVELS, Client, Event, Plan
+from redial_lab.torture.plan import LEVELS, Client, Data, Event, Plan, Switches
 
-assert Instance  # all switches are declared once the instance is loaded
+assert Instance is not None  # all switches are declared once the instance is loaded
 
 SWITCH_NAMES = (
     "enqueue_at",
@@ -63,10 +62,10 @@ HURRY = {"after_seconds": 60, "spread_seconds": 10, "retry_seconds": 5}
 
 
 @cache
-def settings() -> dict[str, dict[str, Any]]:
+def settings() -> dict[str, Data]:
     """Every configuration that is tried, by name: the shipped ones as they are and with short
     times, every variant, and some with a database for the target or with signed procedures."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Data] = {}
     for name in SHIPPED:
         data = load(CONFIGS / f"{name}.toml").model_dump(by_alias=True, mode="json")
         found[f"shipped-{name}"] = data
@@ -91,14 +90,14 @@ def settings() -> dict[str, dict[str, Any]]:
     return {name: data for name, data in found.items() if _valid(data)}
 
 
-def _changed(data: dict[str, Any], **sections: dict[str, Any]) -> dict[str, Any]:
+def _changed(data: Data, **sections: Data) -> Data:
     data = deepcopy(data)
     for section, values in sections.items():
         data[section] = {**data.get(section, {}), **values}
     return data
 
 
-def _hurried(data: dict[str, Any]) -> dict[str, Any]:
+def _hurried(data: Data) -> Data:
     """With times short enough for a trial of minutes."""
     conversation = {"lifetime_seconds": 600, "longest_transaction_seconds": 60}
     if data["conversation"]["recycle"] == "never":
@@ -119,7 +118,7 @@ def _hurried(data: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _valid(data: dict[str, Any]) -> bool:
+def _valid(data: Data) -> bool:
     try:
         Config.model_validate(data)
     except ValueError:
@@ -157,7 +156,7 @@ def drawn(
     )
 
 
-def _switches(draw: Random) -> dict[str, Any]:
+def _switches(draw: Random) -> Switches:
     """The four that matter most by lot; of the others each is at its default half of the time."""
     found = {name: draw.choice(SWITCHES[name].values) for name in FIRST}
     for name in SWITCH_NAMES:
@@ -166,7 +165,7 @@ def _switches(draw: Random) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value != SWITCHES[name].default}
 
 
-def _shorter_lifetime(data: dict[str, Any], draw: Random) -> dict[str, Any]:
+def _shorter_lifetime(data: Data, draw: Random) -> Data:
     """Sometimes as short a lifetime as the configuration allows: dialogs expire in the trial."""
     if draw.random() < 0.5 or data["conversation"]["lifetime_seconds"] > 3600:
         return data
@@ -177,7 +176,7 @@ def _shorter_lifetime(data: dict[str, Any], draw: Random) -> dict[str, Any]:
     return data
 
 
-def _seconds(draw: Random, config: dict[str, Any]) -> float:
+def _seconds(draw: Random, config: Data) -> float:
     """Long enough for dialogs to be replaced several times, or to expire."""
     conversation, age = config["conversation"], 120.0
     if conversation["recycle"] == "timer":

@@ -175,7 +175,9 @@ def _against_time(where: str, known: list[tuple[Name, Entry]]) -> list[str]:
     """Messages in the order of their numbers. Wrong is a later one whose caller had been answered
     before an earlier one's even began; and within a unit of work, a later before an earlier one.
     """
-    found, latest, newest = [], None, {}
+    found: list[str] = []
+    latest: tuple[Name, Entry] | None = None
+    newest: dict[tuple[int, int, str | None], int] = {}
     for name, entry in known:
         if latest and entry.answered is not None and entry.answered < latest[1].asked:
             found.append(f"{where}: {name} behind {latest[0]}, which began later")

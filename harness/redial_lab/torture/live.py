@@ -19,7 +19,6 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from redial.config import Config
 from redial.deploy import apply, connect_odbc
@@ -27,10 +26,10 @@ from redial.render import render
 from redial.render.quoting import literal, quote_name
 from redial.server import Server, with_database
 from redial_lab.torture.caller_examples import MODES, Example, fits, java, python
-from redial_lab.torture.caller_journal import Journal
+from redial_lab.torture.caller_journal import Journal, Row
 from redial_lab.torture.calls import Calls
 from redial_lab.torture.journal_verdict import judge
-from redial_lab.torture.nemesis import KINDS, READER, SENDER, Place
+from redial_lab.torture.nemesis import KINDS, READER, SENDER, Place, Step
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.process import read
 from redial_lab.torture.tally import Result, acknowledged
@@ -157,7 +156,7 @@ class Live:
             journal.finished |= journal.client in self.killed
         return journals
 
-    def _trouble(self, processes: dict[int, subprocess.Popen], proxy: Proxy) -> None:
+    def _trouble(self, processes: dict[int, subprocess.Popen[str]], proxy: Proxy) -> None:
         """Each event at its time; sockets are cut and processes killed besides."""
         began = time.monotonic()
         for event in self.plan.events:
@@ -188,19 +187,19 @@ class Live:
         database = self.config.target.database or "" if kind.target else ""
         self._aside(name, lambda: self._operate(database, steps, bool(kind.redeploy)))
 
-    def _operate(self, database: str, steps: list[Any], redeploys: bool) -> None:
+    def _operate(self, database: str, steps: list[Step], redeploys: bool) -> None:
         self._steps(database, steps)
         if redeploys:
             apply(self.config, connect_odbc(self.server.odbc), mutant=self.plan.mutant)
 
-    def _steps(self, database: str, steps: list[Any]) -> None:
+    def _steps(self, database: str, steps: list[Step]) -> None:
         for step in steps:
             if isinstance(step, float):
                 time.sleep(min(step, 3.0))
             else:
                 self._quietly(database, step)
 
-    def _aside(self, name: str, work: Callable[[], Any]) -> None:
+    def _aside(self, name: str, work: Callable[[], None]) -> None:
         """On a thread of its own; an operator's error is his own."""
 
         def runs() -> None:
@@ -267,7 +266,7 @@ class Live:
                 return
             time.sleep(1.0)
 
-    def _ask(self, sql: str, database: str) -> list[tuple]:
+    def _ask(self, sql: str, database: str) -> list[Row]:
         with closing(self.server.connect()) as connection:
             if database:
                 connection.execute(f"USE {quote_name(database)};")

@@ -7,6 +7,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+Data = dict[str, Any]
+"""A configuration as a file holds it: sections of texts, numbers, lists. ``Config`` says which."""
+
+Switches = dict[str, Any]
+"""Values by name: each switch has a type of its own."""
+
 LEVELS = ("READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT")
 """Isolation levels a caller may come with."""
 
@@ -54,9 +60,9 @@ class Plan:
 
     seed: int
     name: str
-    config: dict[str, Any]
+    config: Data
     mutant: str | None
-    switches: dict[str, Any]
+    switches: Switches
     rcsi: bool
     seconds: float
     clients: tuple[Client, ...]

@@ -20,7 +20,7 @@ from typing import Any
 
 from redial.config import Config
 from redial_lab.torture.caller import Ask, Caller, Pause, Said
-from redial_lab.torture.caller_journal import UNKNOWN, Entry, Journal
+from redial_lab.torture.caller_journal import UNKNOWN, Entry, Journal, Name, Row
 from redial_lab.torture.calls import Calls
 from redial_lab.torture.plan import Plan
 
@@ -40,12 +40,13 @@ class Connection:
         pyodbc.pooling = False
         self._odbc, self._draw, self._error = odbc, draw, pyodbc.Error
         self._connect = pyodbc.connect
-        self._open: Any = None
+        self._open: Any = None  # pyodbc's: it has no types
 
     def ask(self, sql: str) -> Said:
         """A batch and its answer, as far as there is one."""
-        rows: list[tuple] = []
-        errors, gone, cancelled = (), False, False
+        rows: list[Row] = []
+        errors: tuple[int, ...] = ()
+        gone = cancelled = False
         try:
             if self._open is None:
                 self._open = self._connect(self._odbc, autocommit=True, timeout=10)
@@ -75,7 +76,7 @@ class Connection:
             except self._error:
                 return  # the server has closed it before us
 
-    def _run(self, sql: str, rows: list[tuple]) -> None:
+    def _run(self, sql: str, rows: list[Row]) -> None:
         cursor = self._open.cursor()
         canceller = None
         if self._draw.random() < CANCELS:
@@ -95,7 +96,7 @@ class Connection:
             cursor.close()
 
 
-def line(**what: Any) -> None:
+def line(**what: object) -> None:
     """One line of the journal, at once."""
     print(json.dumps(what), flush=True)
 
@@ -138,7 +139,7 @@ def main(plan_file: str, number: str) -> None:
 
 def read(client: int, text: str) -> Journal:
     """The journal a process has written; what it says last of a message counts."""
-    found: dict[tuple, Entry] = {}
+    found: dict[Name, Entry] = {}
     journal = Journal(client)
     for written in text.splitlines():
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from redial_lab.torture.plan import Plan
 from redial_lab.torture.trial import Outcome, run
@@ -91,5 +91,5 @@ def story(outcome: Outcome, longest: int = 400) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return str(value).lower()

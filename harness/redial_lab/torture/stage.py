@@ -14,6 +14,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
+from redial_lab.torture.caller_journal import Row
 from redial_lab.torture.calls import Calls
 from redial_lab.torture.plan import Plan
 
@@ -72,7 +73,7 @@ class Stage:
             self._refuse_poison()
         self.moment: Snapshot = self.instance.snapshot()
 
-    def run(self, database: str, sql: str) -> list[tuple]:
+    def run(self, database: str, sql: str) -> list[Row]:
         """A batch of the administrator's while nobody else is at work. Raises AssertionError."""
         session = self.instance.connect(database)
         try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
+from redial_broker.engine.switches import SWITCHES
 from redial_lab.torture.caller import STYLES
 from redial_lab.torture.caller_journal import OK, Journal
 from redial_lab.torture.calls import WAYS
-from redial_lab.torture.draw import SWITCH_NAMES, SWITCHES
+from redial_lab.torture.draw import SWITCH_NAMES
 from redial_lab.torture.journal_verdict import Finding
 from redial_lab.torture.nemesis import KINDS
 from redial_lab.torture.plan import LEVELS, Plan
@@ -69,7 +69,7 @@ def acknowledged(plan: Plan, journals: list[Journal]) -> Counter[tuple[str, str]
     return found
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A switch's value as command lines write it."""
     return str(value).lower()
 

@@ -10,13 +10,14 @@ import gc
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import cast
 
+from redial_broker.engine.clock import VirtualClock
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_lab.torture.caller import Ask, Caller, Pause, Said
-from redial_lab.torture.caller_journal import Journal
+from redial_lab.torture.caller_journal import Journal, Row
 from redial_lab.torture.journal_verdict import Finding, Verdict, judge
 from redial_lab.torture.nemesis import CANCEL, KINDS, READER, SENDER, Place
 from redial_lab.torture.operators import Operator, operator_steps
@@ -109,7 +110,7 @@ class Seat:
             if isinstance(wish, Ask):
                 if self._asks(wish.sql):
                     return
-                self._answer = self._said(gone=True)
+                self._answer = self._said([], gone=True)
             else:
                 self._leave()
 
@@ -131,10 +132,17 @@ class Seat:
         rows = [tuple(row) for found in out.result_sets for row in found.rows]
         errors = tuple(message.number for message in out.errors)
         cancelled, self.cancelled = self.cancelled, False
-        return self._said(rows=rows, errors=errors, gone=not self.here, cancelled=cancelled)
+        return self._said(rows, errors, not self.here, cancelled)
 
-    def _said(self, **what: Any) -> Said:
-        said = Said(**what, now=self.trial.now(), tick=self.trial.next_tick())
+    def _said(
+        self,
+        rows: list[Row],
+        errors: tuple[int, ...] = (),
+        gone: bool = False,
+        cancelled: bool = False,
+    ) -> Said:
+        now, tick = self.trial.now(), self.trial.next_tick()
+        said = Said(rows, errors, gone, cancelled, now, tick)
         if not said.clean:
             self.trial.tells(
                 self.who,
@@ -150,6 +158,14 @@ class Seat:
         self.session = None
 
 
+@dataclass
+class _Armed:
+    """An event that is due. left: statements of anybody's until it strikes."""
+
+    left: int
+    event: Event
+
+
 class Trial:
     """A plan being run. record: keep what everybody asked."""
 
@@ -157,7 +173,7 @@ class Trial:
         self.plan, self.record = plan, record
         self.stage: Stage = stage_of(plan)
         self.draw = Random(f"{plan.seed}/turns")
-        self.clock = self.stage.instance.clock
+        self.clock = cast(VirtualClock, self.stage.instance.clock)  # an instance's default
         self.began = self.clock.now()
         self.told: list[tuple[float, str, str]] = []
         self.struck: Counter[str] = Counter()
@@ -171,7 +187,7 @@ class Trial:
         self.seats = [Seat(self, caller) for caller in callers]
         self.patience = 60 + 2 * callers[0].longest if callers else 60.0
         self._events = list(plan.events)
-        self._armed: list[list[Any]] = []
+        self._armed: list[_Armed] = []
 
     def run(self) -> Outcome:
         """Everything, to the verdict."""
@@ -224,7 +240,7 @@ class Trial:
         if self.record:
             self.told.append((self.now(), who, what))
 
-    def ask(self, sql: str, database: str = "") -> list[tuple]:
+    def ask(self, sql: str, database: str = "") -> list[Row]:
         """The administrator's query, when everything is at rest. Raises AssertionError."""
         return self.stage.run(database or DATABASE, sql)
 
@@ -239,7 +255,7 @@ class Trial:
         self.operators = [one for one in self.operators if not one.done]
         while self._events and self._events[0].at <= self.now():
             event = self._events.pop(0)
-            self._armed.append([event.after, event])
+            self._armed.append(_Armed(event.after, event))
         if not self._pump() and not moved:
             self._time_passes()
 
@@ -247,15 +263,15 @@ class Trial:
         """Run statements, fewer where an event is about to strike; whether there are more."""
         instance = self.stage.instance
         count = self.draw.randint(1, 40)
-        soonest = min((left for left, _ in self._armed), default=count)
+        soonest = min((armed.left for armed in self._armed), default=count)
         instance.quantum = min(self.draw.choice(QUANTA), max(1, soonest))
         steps = max(1, min(count, soonest))
         more = instance.pump(steps)
         self.clock.advance(steps * STATEMENT_SECONDS)
         for armed in self._armed:
-            armed[0] -= steps
-        due = [event for left, event in self._armed if left <= 0]
-        self._armed = [armed for armed in self._armed if armed[0] > 0]
+            armed.left -= steps
+        due = [armed.event for armed in self._armed if armed.left <= 0]
+        self._armed = [armed for armed in self._armed if armed.left > 0]
         for event in due:
             self._strike(event)
         return more or bool(due)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from redial.config import Config
 from redial.envelope import caller_bytes, key_of
 from redial.render.quoting import literal, quote_name
-from redial_lab.torture.caller_journal import Name, name_of
+from redial_lab.torture.caller_journal import Name, Row, name_of
 
-Ask = Callable[[str, str], list[tuple]]
+Ask = Callable[[str, str], list[Row]]
 """(query, '' for the sender's database or the target's) -> rows."""
 
 Number = tuple[str, int]
@@ -98,9 +98,7 @@ class _Look:
         types = ", ".join(literal(one.name) for one in config.message_types)
         self.user_messages = f"MessageType IN ({types})"
 
-    def table(
-        self, name: str, columns: str, database: str, condition: str = "1 = 1"
-    ) -> list[tuple]:
+    def table(self, name: str, columns: str, database: str, condition: str = "1 = 1") -> list[Row]:
         """Rows of a table of ours; none where the installation has no such table."""
         known = self.ask(
             f"SELECT OBJECT_ID({literal(f'{self.schema}.{quote_name(name)}')});", database
@@ -136,7 +134,7 @@ def _landing(look: _Look, found: Evidence) -> None:
 
 
 def _waiting(look: _Look, found: Evidence) -> None:
-    def keep(where: str, bodies: list[tuple]) -> None:
+    def keep(where: str, bodies: list[Row]) -> None:
         if bodies:
             found.waiting[where] = [
                 (name_of(caller_bytes(body)), key_of(body)) for (body,) in bodies
@@ -164,7 +162,7 @@ def _leaked(look: _Look) -> tuple[list[str], list[str]]:
     used = {str(one) for (one,) in look.table("SessionConversations", "Handle", "")}
     used |= {str(one) for (one,) in look.table("Everlasting", "Handle", "")}
     timed = look.config.conversation.recycle.value == "timer"
-    ends: dict[str, list[tuple]] = {}
+    ends: dict[str, list[Row]] = {}
     for database in look.databases:
         for row in look.ask(
             "SELECT ce.conversation_id, ce.is_initiator, ce.state, ce.conversation_handle "
