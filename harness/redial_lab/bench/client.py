@@ -28,7 +28,7 @@ def rate(odbc: str, call: str, connections: int, seconds: float) -> float:
     counts = [0] * connections
     started = time.perf_counter()
 
-    def work(number: int, cursor: Any) -> None:
+    def work(number: int, cursor: Any) -> None:  # Any: pyodbc's, which has no types
         while time.perf_counter() - started < seconds:
             for _ in range(20):
                 cursor.execute(call, BODY)

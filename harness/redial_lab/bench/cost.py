@@ -10,7 +10,7 @@ beside these (pages, and short ones of plain reads).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -19,8 +19,9 @@ from unittest.mock import patch
 
 from redial_broker.engine.access import Access
 from redial_broker.engine.locks import LockManager
-from redial_broker.engine.storage import Table
+from redial_broker.engine.storage import Index, Table
 from redial_broker.exec.machine import READY, Machine
+from redial_broker.exec.session import SessionState
 from redial_broker.instance.instance import Instance
 from redial_broker.ssb import receive, transmission, verbs
 from redial_broker.ssb.inbox import Inbox
@@ -49,6 +50,12 @@ KINDS = (
 """What is counted. Rows: of tables; bodies stored: in a table or a queue."""
 
 STAGES = ("send", "land", "recycle")
+
+Function = Callable[..., Any]
+"""A function of the broker's, whatever it takes and gives."""
+
+Hears = Callable[..., None]
+"""Counts a call: hears what it gave, what was remembered before it, and what it was given."""
 
 
 @dataclass(slots=True)
@@ -79,7 +86,7 @@ def total(found: dict[str, Cost]) -> dict[str, float]:
     return {kind: sum(found[stage].each[kind] for stage in STAGES) for kind in KINDS}
 
 
-def _played(instance: Instance, messages: int) -> dict[str, Counter]:
+def _played(instance: Instance, messages: int) -> dict[str, Counter[str]]:
     """Counts by stage: a dialog with that many messages, landed in one batch, then recycled.
 
     Raises RuntimeError when the dialog is not closed then.
@@ -109,9 +116,9 @@ def _played(instance: Instance, messages: int) -> dict[str, Counter]:
 
 # ---------------------------------------------------------------------- counting
 @contextmanager
-def _counted() -> Iterator[Counter]:
+def _counted() -> Iterator[Counter[str]]:
     """Counts of what the broker does meanwhile."""
-    counts: Counter = Counter()
+    counts: Counter[str] = Counter()
     with ExitStack() as stack:
         for owner, name, before, after in _watched(counts):
             wrapped = _after(getattr(owner, name), before, after)
@@ -120,11 +127,11 @@ def _counted() -> Iterator[Counter]:
         yield counts
 
 
-def _after(original: Callable, before: Callable[..., Any], count: Callable[..., None]) -> Callable:
+def _after(original: Function, before: Function, count: Hears) -> Function:
     """The original between ``before`` and ``count``, which gets both results."""
 
     @wraps(original)
-    def call(*given: Any, **named: Any) -> Any:
+    def call(*given: Any, **named: Any) -> Any:  # as the original's
         was = before(*given)
         result = original(*given, **named)
         count(result, was, *given)
@@ -133,15 +140,15 @@ def _after(original: Callable, before: Callable[..., Any], count: Callable[..., 
     return call
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     """Nothing to remember."""
 
 
-def _one_by_one(run: Callable, counts: Counter) -> Callable:
+def _one_by_one(run: Callable[..., str], counts: Counter[str]) -> Callable[..., str]:
     """``Machine.run``, statement by statement."""
 
     def call(
-        machine: Machine, session: Any, budget: int = 1_000_000, *, single: bool = False
+        machine: Machine, session: SessionState, budget: int = 1_000_000, *, single: bool = False
     ) -> str:
         state = READY
         while budget > 0 and state == READY:
@@ -153,16 +160,16 @@ def _one_by_one(run: Callable, counts: Counter) -> Callable:
     return call
 
 
-def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callable[..., None]]]:
+def _watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
     """(class or module, name of a function, what to do before and after each call of it)."""
     from redial_broker.exec.dml.variables import VariableAccess  # not before the instance is there
 
-    def body(row: tuple, temporary: bool) -> None:
+    def body(row: Iterable[object], temporary: bool) -> None:
         kind = "bodies in table variables" if temporary else "bodies stored"
         counts[kind] += sum(BODY in value for value in row if isinstance(value, bytes))
 
-    def rows(kind: str) -> Callable[..., None]:
-        def count(_: Any, __: Any, table: Table, *given: Any) -> None:
+    def rows(kind: str) -> Hears:
+        def count(_: object, __: object, table: Table, *given: Any) -> None:
             if not table.temporary:
                 counts[f"rows {kind}"] += 1
             if kind != "deleted":
@@ -170,30 +177,30 @@ def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callab
 
         return count
 
-    def remembered(_: Any, __: Any, ___: Any, ____: Any, _____: Table, row: tuple) -> None:
-        body(row, True)
+    def remembered(*given: Any) -> None:
+        body(given[-1], True)
 
-    def read(found: list, _: Any, __: Access, ___: Any, index: Any, *rest: Any) -> None:
+    def read(found: Sized, _: object, __: Access, ___: object, index: Index, *rest: object) -> None:
         if not index.table.temporary:
             counts["rows read"] += len(found)
 
-    def queued(_: Any, __: Any, *given: Any) -> None:
+    def queued(_: object, __: object, *given: object) -> None:
         counts["queue rows inserted"] += 1
         body(given, False)
 
-    def granted(_: Any, held: bool, *given: Any) -> None:
+    def granted(_: object, held: bool, *given: object) -> None:
         counts["locks"] += not held
 
-    def taken(_: Any, before: int, *given: Any) -> None:
+    def taken(_: object, before: int, *given: Any) -> None:
         counts["queue rows deleted"] += len(given[-1]) - before
 
-    def cleared(_: Any, before: int, *given: Any) -> None:
+    def cleared(_: object, before: int, *given: object) -> None:
         counts["queue rows deleted"] += before
 
-    def selected(found: list, *_: Any) -> None:
+    def selected(found: Sized, *_: object) -> None:
         counts["queue rows read"] += len(found)
 
-    plain = [
+    plain: list[tuple[object, str, Hears]] = [
         (Table, "insert", rows("inserted")),
         (Table, "replace", rows("changed")),
         (Table, "delete", rows("deleted")),
@@ -205,7 +212,7 @@ def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callab
         (Queue, "select_rows", selected),
         (VariableAccess, "insert", remembered),
     ]
-    return [(owner, name, _nothing, after) for owner, name, after in plain] + [
+    held: list[tuple[object, str, Function, Hears]] = [
         (
             LockManager,
             "_grant",
@@ -215,6 +222,7 @@ def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callab
         (receive, "_take", lambda *given: len(given[-1]), taken),
         (Inbox, "clear", lambda inbox: len(inbox.sent), cleared),
     ]
+    return [(owner, name, _nothing, after) for owner, name, after in plain] + held
 
 
 def main(tell: Callable[[str], None] = print, designs: Iterable[str] = DESIGNS) -> dict[str, float]:

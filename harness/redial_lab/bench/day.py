@@ -13,7 +13,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from redial.config import Config
 from redial.render.quoting import literal, quote_name
@@ -172,7 +171,7 @@ def main(tell: Callable[[str], None] = print) -> dict[str, float]:
             f"hour {hour.number:2}: {hour.seconds:5.1f} s, {hour.sent:,} sent, "
             f"{hour.memory_mb:5.1f} MB; {held}"
         )
-    settled: Any = next(hour for hour in seen if hour.number == SETTLED_HOUR)
+    settled = next(hour for hour in seen if hour.number == SETTLED_HOUR)
     return {
         "day.messages": seen[-1].landed,
         "day.seconds": sum(hour.seconds for hour in seen),

@@ -11,7 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redial_broker.instance.session import Session
 
 PER_SECOND = 1_112
 """Messages a second: two million in the thirty minutes a CLOSED row is kept."""
@@ -88,7 +91,8 @@ def play(per_second: int = PER_SECOND, minutes: int = MINUTES) -> Iterator[Minut
     from redial_broker.engine.clock import VirtualClock
     from redial_broker.instance.instance import Instance
 
-    instance = Instance(clock=VirtualClock())
+    clock = VirtualClock()
+    instance = Instance(clock=clock)
     instance.connect("master").execute("CREATE DATABASE Bench;").ok()
     session = instance.connect("Bench")
     for text in SETUP:
@@ -98,18 +102,19 @@ def play(per_second: int = PER_SECOND, minutes: int = MINUTES) -> Iterator[Minut
         for _ in range(60):
             session.execute(f"EXECUTE dbo.usp_SendEachOnItsOwn @Count = {per_second};").ok()
             session.execute("EXECUTE dbo.usp_ReadAll;").ok()
-            instance.clock.advance(1.0)
+            clock.advance(1.0)
             instance.run()
         seconds = time.process_time() - started
         yield Minute(number, seconds / (60 * per_second) * 1e6, closed(session), memory_mb())
 
 
-def closed(session: Any) -> int:
+def closed(session: Session) -> int:
     """CLOSED endpoints, as the server tells."""
     found = session.execute(
         "SELECT COUNT(*) FROM sys.conversation_endpoints WHERE state = 'CD';"
     ).ok()
-    return found.result_sets[0].rows[0][0]
+    count: int = found.result_sets[0].rows[0][0]
+    return count
 
 
 def main(tell: Callable[[str], None] = print) -> dict[str, float]:

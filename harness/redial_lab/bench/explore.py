@@ -17,6 +17,9 @@ from typing import Any
 
 from redial_lab.bench.endpoints import memory_mb
 
+Figures = dict[str, Any]
+"""What ``one`` gives, as JSON: numbers, whether it was exhausted, names of violations."""
+
 RUNS = 3
 SMALL = "senders=2 readers=1"
 """Searched whole and reduced, for rates and their ratio."""
@@ -25,7 +28,7 @@ LARGE = ("senders=3 readers=2 lifetimes=1",)
 """The shipped default, a recycle and a resend: seen to the end, in both isolations."""
 
 
-def one(how: str, setup: str, transitions: int | None = None) -> dict[str, Any]:
+def one(how: str, setup: str, transitions: int | None = None) -> Figures:
     """One search's figures. Raises ValueError for a setup that cannot be searched."""
     from redial_lab.explore.persistent import persistent
     from redial_lab.explore.search import Limits, search
@@ -49,7 +52,7 @@ def one(how: str, setup: str, transitions: int | None = None) -> dict[str, Any]:
     }
 
 
-def _begin(*arguments: str) -> subprocess.Popen:
+def _begin(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "redial_lab.bench.explore", *arguments],
         stdout=subprocess.PIPE,
@@ -57,11 +60,12 @@ def _begin(*arguments: str) -> subprocess.Popen:
     )
 
 
-def _ended(process: subprocess.Popen) -> dict[str, Any]:
+def _ended(process: subprocess.Popen[str]) -> Figures:
     out, _ = process.communicate()
     if process.returncode:
         raise RuntimeError("a search failed; its words are above")
-    return json.loads(out)
+    figures: Figures = json.loads(out)
+    return figures
 
 
 def main(tell: Callable[[str], None] = print, large: tuple[str, ...] = LARGE) -> dict[str, float]:

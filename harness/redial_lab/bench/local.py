@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.config import Config, load
 from redial.paths import CONFIGS
@@ -14,6 +14,11 @@ from redial.render import render
 from redial.render.quoting import literal, quote_name
 from redial.tsql import split_batches
 from redial_lab.bench.client import BODY
+
+if TYPE_CHECKING:
+    from redial_broker.instance.instance import Instance
+    from redial_broker.instance.results import Collector
+    from redial_broker.instance.session import Session
 
 CALLS = 5_000
 TRANSITIONS = 30_000
@@ -31,7 +36,7 @@ def activation_off(config: Config) -> str:
     return f"ALTER QUEUE {queue} WITH ACTIVATION (STATUS = OFF);"
 
 
-def deployed(config: Config) -> tuple[Any, Any]:
+def deployed(config: Config) -> tuple[Instance, Session]:
     """An instance on the virtual clock and a session in a database with ``config``."""
     from redial_broker.engine.clock import VirtualClock
     from redial_broker.instance.instance import Instance
@@ -45,9 +50,9 @@ def deployed(config: Config) -> tuple[Any, Any]:
     return instance, session
 
 
-def _checked(session: Any, text: str) -> Any:
+def _checked(session: Session, text: str) -> Collector:
     """Run a batch; RuntimeError when it fails."""
-    collector = session.execute(text)
+    collector: Collector = session.execute(text)
     for message in collector.messages:
         if message.severity > 10:
             raise RuntimeError(f"{message.number}: {message.text}")
@@ -68,7 +73,7 @@ def send_in_process() -> float:
     return CALLS / (time.perf_counter() - started)
 
 
-def _caller(instance: Any, session: Any, config: Config) -> Callable[[], None]:
+def _caller(instance: Instance, session: Session, config: Config) -> Callable[[], None]:
     """One call of usp_Send as a remote procedure call."""
     from redial_broker.engine.types import nvarchar, sql_type
     from redial_broker.instance.requests import Rpc, RpcParam

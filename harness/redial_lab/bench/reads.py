@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.spark.connect import open_connection
 from redial.spark.jar import DRIVER, jdbc_jar
@@ -17,6 +17,9 @@ from redial.spark.options import Options, parse
 from redial.spark.ranges import rowversion_predicates
 from redial.spark.session import spark_session
 from redial_broker.tds.process import BrokerProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ROWS = 100_000
 BODY = 200
@@ -61,7 +64,7 @@ def main(tell: Callable[[str], None] = print, rows: int = ROWS) -> dict[str, flo
     return found
 
 
-def _seconds(frame: Any) -> float:
+def _seconds(frame: DataFrame) -> float:
     """To read every column of every row, and keep none."""
     started = time.perf_counter()
     frame.write.format("noop").mode("overwrite").save()
@@ -72,7 +75,7 @@ def _options(broker: BrokerProcess) -> dict[str, str]:
     return {"odbc": broker.odbc, "schema": "audit"}
 
 
-def fill(broker: BrokerProcess, rows: int) -> Any:
+def fill(broker: BrokerProcess, rows: int) -> Any:  # pyodbc's connection, which has no types
     """A landing table with that many rows in the database the broker begins with; a connection."""
     connection = open_connection(parse(Options, _options(broker)))
     connection.execute("CREATE SCHEMA audit;")

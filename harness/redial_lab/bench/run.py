@@ -8,11 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from redial.deploy import apply, connect_odbc
 from redial.server import Server, with_database
@@ -100,7 +99,7 @@ def _python(module: str, *arguments: str, stdin: str = "") -> str:
 
 
 @contextmanager
-def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen, str, float]]:
+def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
     """A serving process, its ODBC line, and the seconds until it was ready."""
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -122,7 +121,7 @@ def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen, st
         process.wait(10)
 
 
-def _broker() -> Any:
+def _broker() -> AbstractContextManager[tuple[subprocess.Popen[str], str, float]]:
     return _served("redial.cli.broker", "--port", "0")
 
 

@@ -16,12 +16,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from redial_lab.bench.memory import peak_mb
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+Done = TypeVar("Done")
 
 ROWS = 100_000_000
 LENGTH = 1_000
@@ -142,7 +144,7 @@ def _spoilt(rows: DataFrame) -> DataFrame:
     )
 
 
-def _guid(number: Any) -> Any:
+def _guid(number: Column) -> Column:
     """A name as wide as a conversation id, the same for the same number."""
     from pyspark.sql import functions as f
 
@@ -151,7 +153,7 @@ def _guid(number: Any) -> Any:
     return f.concat_ws("-", *(text.substr(start, size) for start, size in edges))
 
 
-def _at(milliseconds: Any) -> Any:
+def _at(milliseconds: Column) -> Column:
     """A moment so many milliseconds into 2026."""
     from pyspark.sql import functions as f
 
@@ -228,7 +230,7 @@ def jdbc_rate(spark: SparkSession, rows: int, tell: Callable[[str], None]) -> fl
     return rows / seconds
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+def _timed(work: Callable[[], Done]) -> tuple[Done, float]:
     started = time.perf_counter()
     return work(), time.perf_counter() - started
 
@@ -248,7 +250,8 @@ def main(rows: int = ROWS, tell: Callable[[str], None] = print) -> dict[str, flo
     try:
         found = measure(spark, rows, place, tell)
         found["spark.jdbc_read_rows_per_s"] = jdbc_rate(spark, JDBC_ROWS, tell)
-        java = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+        jvm: Any = spark.sparkContext._jvm  # of Py4J: every name is some class of Java's
+        java = jvm.java.lang.ProcessHandle.current().pid()
         found["spark.peak_memory_mb"] = peak_mb(java) + peak_mb()
     finally:
         spark.stop()

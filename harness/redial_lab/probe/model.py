@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from redial.paths import SQL
 from redial.tsql import split_batches
@@ -15,6 +15,9 @@ from redial_broker.engine.switches import SWITCHES, Switch, shown
 FOLDER = SQL / "probes"
 COLUMNS = ("Fact", "Question", "Expected", "Observed", "Settles", "Version")
 """Columns of the one row every probe ends in."""
+
+Row = tuple[Any, ...]
+"""A row of an answer. Its values are whatever the query asked for."""
 
 AS_EXPECTED, DIFFERS, UNDECIDED, FAILED, REFUSED = (
     "as expected",
@@ -36,7 +39,7 @@ class ProbeError(Exception):
 class Port(Protocol):
     """One session of a server, in a database that exists everywhere (master)."""
 
-    def execute(self, sql: str) -> list[tuple]:
+    def execute(self, sql: str) -> list[Row]:
         """Run a batch to its end; the rows of its last result set. Raises ProbeError."""
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
-from redial_lab.probe.model import ProbeError
+from redial_lab.probe.model import ProbeError, Row
 
 PATIENCE_S = 300.0
 """Virtual seconds a batch may take before it counts as hanging."""
@@ -20,7 +20,7 @@ class EmbeddedPort:
         self.instance = instance
         self.session = instance.connect("master")
 
-    def execute(self, sql: str) -> list[tuple]:
+    def execute(self, sql: str) -> list[Row]:
         """Run a batch, moving time as far as it waits for it."""
         instance, sink = self.instance, self.session.sink
         sink.clear()
@@ -46,17 +46,17 @@ class EmbeddedPort:
 class OdbcPort:
     """A connection over ODBC, in autocommit mode as sqlcmd works."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any) -> None:  # Any: pyodbc's, which has no types
         self.connection = connection
         connection.autocommit = True
 
-    def execute(self, sql: str) -> list[tuple]:
+    def execute(self, sql: str) -> list[Row]:
         """Run a batch; errors behind a result set are found too."""
         import pyodbc
 
         from redial.deploy.errors import server_message
 
-        rows: list[tuple] = []
+        rows: list[Row] = []
         try:
             with self.connection.cursor() as cursor:
                 cursor.execute(sql)
@@ -74,6 +74,7 @@ class OdbcPort:
         self.connection.close()
 
 
+# Any: each switch has a type of its own.
 def embedded(switches: dict[str, Any] | None = None) -> Callable[[], EmbeddedPort]:
     """Sessions of one fresh embedded broker."""
     instance = Instance(seed=1, switches=switches)
@@ -81,5 +82,5 @@ def embedded(switches: dict[str, Any] | None = None) -> Callable[[], EmbeddedPor
 
 
 def odbc(connect: Callable[[], Any]) -> Callable[[], OdbcPort]:
-    """Connections of whatever ``connect`` opens (a ``scenarios.port.Server``'s)."""
+    """Connections of whatever ``connect`` opens (a ``redial.server.Server``'s)."""
     return lambda: OdbcPort(connect())

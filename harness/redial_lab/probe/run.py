@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from redial_lab.probe.model import COLUMNS, Finding, Port, Probe, ProbeError, parse_settles
+from redial_lab.probe.model import COLUMNS, Finding, Port, Probe, ProbeError, Row, parse_settles
 
 
 def run(probe: Probe, connect: Callable[[], Port]) -> Finding:
@@ -33,7 +33,7 @@ def run(probe: Probe, connect: Callable[[], Port]) -> Finding:
     return _answered(finding, answers[0])
 
 
-def _row(port: Port, batch: str, finding: Finding) -> tuple | None:
+def _row(port: Port, batch: str, finding: Finding) -> Row | None:
     """Run one batch; its answer if it gives the row of a probe. The first error is kept."""
     try:
         rows = port.execute(batch)
@@ -44,7 +44,7 @@ def _row(port: Port, batch: str, finding: Finding) -> tuple | None:
     return rows[-1] if rows and len(rows[-1]) == len(COLUMNS) else None
 
 
-def _answered(finding: Finding, row: tuple) -> Finding:
+def _answered(finding: Finding, row: Row) -> Finding:
     _, finding.question, finding.expected, observed, settles, finding.version = row
     finding.observed = observed or ""
     try:
