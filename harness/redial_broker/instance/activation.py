@@ -6,7 +6,7 @@ the trace event Broker:Activation would (its subclasses: started, ended, aborted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql.ast.base import Source
 from redial_broker.engine.broker_messages import text
@@ -27,8 +27,16 @@ from redial_broker.instance.errorlog import ErrorLog
 from redial_broker.ssb import counters
 
 if TYPE_CHECKING:
+    from typing import Any  # of locals: a variable of T-SQL holds anything
+
+    from redial.tsql import ast
+    from redial_broker.exec.principals import Principal
+    from redial_broker.exec.program import Step
+    from redial_broker.exec.session import SessionState
     from redial_broker.instance.instance import Instance
     from redial_broker.instance.session import Session
+    from redial_broker.ssb import queue as queues
+    from redial_broker.ssb.queue import Queue
 
 STARTED, ENDED, ABORTED = "started", "ended", "aborted"
 """Subclasses of Broker:Activation."""
@@ -44,7 +52,7 @@ differs(
 
 
 class ActivatedSink:
-    """Where an activated procedure's output goes: results nowhere, messages to the ERRORLOG (9724).
+    """The ``Sink`` of an activated procedure: results nowhere, messages to the ERRORLOG (9724).
 
     Source: internal-activation-context page and message 9724. last_error: number and state of the
     last error sent.
@@ -65,13 +73,13 @@ class ActivatedSink:
             f"spid{self._session.id}s", text(9724, self._procedure, self._queue, message.text)
         )
 
-    def _nothing(self, *_: Any, **__: Any) -> None:
+    def _nothing(self, *_: object, **__: object) -> None:
         """Result sets and ends of statements are discarded."""
 
     columns = row = done = env = return_status = return_value = proc_done = finish = _nothing
 
 
-def _completed(session: Session, _: list) -> None:
+def _completed(session: Session, _: list[Any]) -> None:
     """The procedure has come back, not an error that ended it."""
     session.engine.journal.save(session)
     session.status = COMPLETED
@@ -84,7 +92,7 @@ class Activation:
         self.instance = instance
         self.trace = ErrorLog(instance.engine)
 
-    def start(self, queue: Any) -> None:
+    def start(self, queue: Queue) -> None:
         """Launch one more reader for ``queue``: a session that calls its procedure.
 
         Raises SqlError 15517 (activation user), 2812 (procedure) or 229 (EXECUTE), and 60999 for a
@@ -98,10 +106,10 @@ class Activation:
             self.instance.defects.note(f"activation of {queue}", error)
             raise SqlError(INTERNAL_ERROR, text=defect_message(described(error)).text) from error
 
-    def _start(self, queue: Any) -> None:
+    def _start(self, queue: Queue) -> None:
         instance = self.instance
-        database = queue.broker.database
-        procedure = queue.activation.procedure
+        database = cast(Database, queue.broker.database)
+        procedure = cast("queues.Activation", queue.activation).procedure
         user = self._principal(database, queue)
         name = parse_name(procedure)
         self._check(database, name, user)
@@ -124,19 +132,19 @@ class Activation:
         session.when_finished = ended
         arguments: list[Argument] = []
 
-        def step(s: Session, _: list) -> int | None:
+        def step(s: SessionState, _: list[Any]) -> int | None:
             return call_named(s, name, arguments, None, 1)
 
         program = Program("", "", database, Source(""))
-        program.code = [step, _completed, end_of_program]
+        program.code = [step, cast("Step", _completed), end_of_program]
         program.infos = [StatementInfo(None, 1, False, place) for place in (1, 2, 3)]
         instance.machine.call(session, program, [])
         self.trace.write(f"spid{session.id}s", f"{STARTED}: {queue}")
         queue.broker.counters.add(instance.engine.journal, counters.STARTED)
         instance.ready(session)
 
-    def _principal(self, database: Any, queue: Any) -> Any:
-        number = queue.activation.execute_as
+    def _principal(self, database: Database, queue: Queue) -> Principal:
+        number = cast("queues.Activation", queue.activation).execute_as
         if number in {None, -2}:
             number = database.owner_of(queue)
         principal = database.principal(number)
@@ -144,7 +152,7 @@ class Activation:
             raise SqlError(15517, number)
         return principal
 
-    def _check(self, database: Database, name: Any, user: Any) -> None:
+    def _check(self, database: Database, name: ast.ObjectName, user: Principal) -> None:
         """EXECUTE is looked at when activation starts (CREATE QUEUE page)."""
         home = self.instance.database(name.database) if name.database else database
         found = home.resolve(name.schema, name.name)
@@ -154,7 +162,7 @@ class Activation:
         if home is database and not permitted(target, user, "EXECUTE"):
             raise SqlError(229, "EXECUTE", found.name, home.name, found.schema, state=5)
 
-    def _ended(self, session: Session, queue: Any, procedure: str) -> None:
+    def _ended(self, session: Session, queue: Queue, procedure: str) -> None:
         """The procedure has returned or was ended. An open transaction is aborted (8415)."""
         open_transaction = session.transaction is not None
         if open_transaction:
@@ -167,12 +175,14 @@ class Activation:
                 queue.broker.counters.add(self.instance.engine.journal, counters.ERRORS)
         self.instance.forget(session)
         queue.broker.task_ended(
-            queue, session, killed=session.status is None and not session.sink.last_error[0]
+            queue,
+            session,
+            killed=session.status is None and not session.sink.last_error[0],
         )
 
-    def _how(self, session: Session, queue: Any, procedure: str, open_transaction: bool) -> str:
+    def _how(self, session: Session, queue: Queue, procedure: str, open_transaction: bool) -> str:
         """Subclass and text of the trace event (messages 8415, 28085 to 28088)."""
-        database = queue.broker.database
+        database = cast(Database, queue.broker.database)
         if open_transaction and session.status == COMPLETED:
             return f"{ABORTED}: {text(8415, procedure)}"
         if database.objects.get((queue.schema.lower(), queue.name.lower())) is not queue:

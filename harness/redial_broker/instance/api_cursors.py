@@ -12,7 +12,7 @@ sp_cursoroption, sp_cursorclose and sp_cursor pages.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -30,6 +30,9 @@ from redial_broker.exec.steps import lazy_step
 from redial_broker.instance.prepared import OnReturn, Prepared, expect, give_handle, handle_of
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from redial_broker.exec.session import SessionState
     from redial_broker.instance.session import Session
 
 KEYSET, DYNAMIC, FORWARD_ONLY, STATIC, FAST_FORWARD = 0x1, 0x2, 0x4, 0x8, 0x10
@@ -79,7 +82,7 @@ class ApiCursor:
     rows: tuple[Row, ...]
     kind: int
     plan: Plan | None = None
-    locals: tuple = ()
+    locals: tuple[Any, ...] = ()
     start: int = 1
     size: int = 0
 
@@ -103,7 +106,7 @@ class _Opening:
 def _number(argument: Argument | None, default: int) -> int:
     if argument is None or argument.value is None:
         return default
-    return converted(argument.value, argument.type or INT, INT)
+    return cast(int, converted(argument.value, argument.type or INT, INT))
 
 
 def _give(argument: Argument | None, value: int) -> None:
@@ -181,13 +184,13 @@ def _open(
     _check_concurrency(_number(opening.concurrency, READ_ONLY))
     program, slot = _cursor_program(s, prepared, "KEYSET" if wanted == KEYSET else "STATIC")
 
-    def opened(result: tuple[Plan, list[Row], list]) -> None:
+    def opened(result: tuple[Plan, list[Row], list[Any]]) -> None:
         plan, rows, given = result
         kind = STATIC if wanted == KEYSET and plan.kind == "STATIC" else wanted
         s.last_cursor = s.last_cursor + 2 if s.last_cursor else _FIRST_ID
         columns = [column.result() for column in plan.columns]
         cursor = ApiCursor((*columns, _ROWSTAT), tuple(rows), kind, plan, tuple(given))
-        first: list[tuple] = []
+        first: list[tuple[Any, ...]] = []
         if _number(opening.scroll, 0) & _AUTO_FETCH:
             cursor, _ = _moved(cursor, NEXT, 0, _number(opening.count, 0) or _BUFFER)
             first = [(*row.values, _ROW_FETCHED) for row in _in_buffer(cursor)]
@@ -271,7 +274,7 @@ def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Pro
     )
     known = s.instance.programs.get(key)
     if known is not None and known[0].database is s.database:
-        return known
+        return cast("tuple[Program, int]", known)
     batch = s.instance.parse(prepared.text, s.options.quoted_identifier)
     node = batch.statements[0]
     program = Program("", "", s.database, batch.source)
@@ -285,7 +288,7 @@ def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Pro
     def compile_read(node: ast.SelectStatement, context: Context) -> Run:
         plan = compile_plan(node.query, options, context)
 
-        def run(s: Any, v: list) -> None:
+        def run(s: SessionState, v: list[Any]) -> None:
             given = v[:]
             v[slot] = (plan, plan.read(s, given), given)
 
@@ -300,7 +303,7 @@ def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Pro
     return program, slot
 
 
-def _cursorable(node: ast.Statement) -> bool:
+def _cursorable(node: ast.Statement) -> TypeGuard[ast.SelectStatement]:
     if not isinstance(node, ast.SelectStatement) or node.query.for_ is not None:
         return False
     body = node.query.body
@@ -327,7 +330,7 @@ def sp_cursorfetch(
     Raises 16909 for an unknown cursor, 16911 for a move backwards in a forward-only one.
     """
     number, cursor = _find(s, arguments, "sp_cursorfetch")
-    arguments = [*arguments, *[None] * 4][:4]  # type: ignore[list-item]
+    arguments = cast("list[Argument]", [*arguments, *[None] * 4][:4])
     fetch = _number(arguments[1], NEXT) & ~_SKIP_CHECK
     if fetch == INFO:
         inside = cursor.size > 0
@@ -355,7 +358,7 @@ def _in_buffer(cursor: ApiCursor) -> tuple[Row, ...]:
     return cursor.rows[first : first + cursor.size]
 
 
-def _buffer(s: Session, cursor: ApiCursor) -> list[tuple]:
+def _buffer(s: Session, cursor: ApiCursor) -> list[tuple[Any, ...]]:
     """The rows of the fetch buffer; those of a KEYSET as they are now, a missing one as NULLs."""
     plan = cursor.plan
     if cursor.kind != KEYSET or plan is None or plan.by_keys is None:

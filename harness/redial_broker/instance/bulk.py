@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.program import Program, StatementInfo
@@ -10,7 +10,10 @@ from redial_broker.exec.steps import end_of_program, working_step
 from redial_broker.instance.requests import BulkLoad
 
 if TYPE_CHECKING:
+    from typing import Any  # of locals: a variable of T-SQL holds anything
+
     from redial_broker.exec.dml.bulk import PendingBulk
+    from redial_broker.exec.session import SessionState
     from redial_broker.instance.session import Session
 
 _NOT_ANNOUNCED = "The bulk load has no INSERT BULK statement right before it."
@@ -21,7 +24,7 @@ def start_load(session: Session, pending: PendingBulk | None, request: BulkLoad)
     if pending is None:
         raise SqlError(4002, text=_NOT_ANNOUNCED)
 
-    def load(s: Any, v: list) -> int | None:
+    def load(s: SessionState, v: list[Any]) -> int | None:
         return pending.load(s, v, request.columns, request.rows)
 
     program = Program("", "", session.database, pending.source)

@@ -7,7 +7,6 @@ an access violation. They are kept here, written to the log of the process, and 
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from redial_broker.engine.journal import Journal, Part
 from redial_broker.engine.types import Message
@@ -49,6 +48,6 @@ class Defects(Part):
             None, self, "found", (*self.found[1 - KEPT :], (where, described(error)))
         )
 
-    def content(self) -> Any:
+    def content(self) -> tuple[tuple[str, str], ...]:
         """All of it: a state with a defect is never the same as one without."""
         return self.found

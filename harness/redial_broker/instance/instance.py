@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import redial_broker.catalog
 import redial_broker.exec.statements
@@ -35,6 +35,22 @@ from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
 from redial_broker.ssb import Broker
 
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    _C = TypeVar("_C", bound=Part)
+    _M = TypeVar("_M", bound=Part)
+
+    class Trees(Protocol):
+        """Syntax trees by text, or by text and QUOTED_IDENTIFIER where it is off."""
+
+        def get(self, key: str | tuple[str, bool], /) -> ast.Batch | None:
+            """The tree of a text, None when it is not kept."""
+
+        def put(self, key: str | tuple[str, bool], made: ast.Batch, /) -> None:
+            """Keep a tree."""
+
+
 USER = "sa"
 PASSWORD = "Redial-2026"
 FIRST_SPID = 51
@@ -57,7 +73,10 @@ VERSION_TEXT = (
 
 
 class TextCache:
-    """What was made of the last texts (trees, programs), by text and what it depends on."""
+    """What was made of the last texts (trees, programs), by text and what it depends on.
+
+    Any: whoever keeps something here chooses its key and its type.
+    """
 
     def __init__(self, limit: int = 2000) -> None:
         self._limit = limit
@@ -78,7 +97,7 @@ class TextCache:
             self._kept.popitem(last=False)
 
 
-_TREES = TextCache()
+_TREES = cast("Trees", TextCache())
 """Syntax trees by text. No tree is ever changed, so all instances of a process share them: a
 second one that gets the same scripts need not read them again."""
 
@@ -93,7 +112,7 @@ class Registry(Part):
         self.sessions: dict[int, Session] = {}
         self.generations: dict[int, int] = {}
 
-    def content(self) -> Any:
+    def content(self) -> list[int]:
         """Which sessions there are; each hashes itself."""
         return sorted(self.sessions)
 
@@ -120,7 +139,7 @@ class Instance:
         self.quantum = quantum
         self.engine = Engine(seed, clock, switches)
         self.clock = self.engine.clock
-        self._listed: dict[Part, tuple[bytes, list]] = {}
+        self._listed: dict[Part, tuple[object, list[Any]]] = {}
         self.server_name = "REDIAL-EMBEDDED"
         self.version_text = VERSION_TEXT
         self.machine = Machine(self._finished)
@@ -273,9 +292,9 @@ class Instance:
         end = self.clock.now() + seconds
         self.run()
         while (due := self.engine.timers.next_due()) is not None and due <= end:
-            self.clock.advance(max(0.0, due - self.clock.now()))
+            cast(VirtualClock, self.clock).advance(max(0.0, due - self.clock.now()))
             self.run()
-        self.clock.advance(end - self.clock.now())
+        cast(VirtualClock, self.clock).advance(end - self.clock.now())
         self.run()
 
     def snapshot(self) -> Snapshot:
@@ -297,7 +316,10 @@ class Instance:
             self.fire(kind, key)
 
     def fire(self, kind: str, key: Any) -> None:
-        """One timer: a session's wait, or something of a broker's, which is nobody's doing."""
+        """One timer: a session's wait, or something of a broker's, which is nobody's doing.
+
+        key: the session of a "wait", else a tuple that begins with the id of a database.
+        """
         try:
             if kind == "wait":
                 key.time_out()
@@ -309,11 +331,11 @@ class Instance:
             else:
                 self.defects.note(f"timer {kind}", error)
 
-    def _timer_broker(self, kind: str, key: Any) -> None:
+    def _timer_broker(self, kind: str, key: tuple[Any, ...]) -> None:
         database_id = key[0]
         database = self.server.database_by_id(database_id)
         if database is not None and database.broker is not None:
-            database.broker.timer_due(kind, key)
+            cast(Broker, database.broker).timer_due(kind, key)
 
     def _finished(self, session: Session) -> None:
         session.program_finished()
@@ -324,7 +346,7 @@ class Instance:
 
         quoted_identifier: SET QUOTED_IDENTIFIER as it stands when the batch begins.
         """
-        key: Any = text if quoted_identifier else (text, False)
+        key: str | tuple[str, bool] = text if quoted_identifier else (text, False)
         batch = _TREES.get(key)
         if batch is None:
             try:
@@ -372,9 +394,9 @@ class Instance:
         """Raises 229 and its kin when the current principal may not."""
         security.check(session, permission, securable, columns)
 
-    def catalog_function(self, session: Session, name: str, args: tuple) -> Any:
-        """A built-in function that reads the catalog."""
-        return CATALOG_FUNCTIONS[name](session, args)
+    def catalog_function(self, session: Session, name: str, args: tuple[Any, ...]) -> Any:
+        """A built-in function that reads the catalog; it takes and gives any T-SQL value."""
+        return CATALOG_FUNCTIONS[name](session, args)  # type: ignore[arg-type]  # it says list
 
     def known_system_procedure(self, name: str) -> bool:
         """Whether a name is one of the server's own procedures that we refuse by name."""
@@ -392,7 +414,7 @@ class Instance:
             found = UserMessage(MESSAGES[number][1], MESSAGES[number][0])
         if found is None:
             raise SqlError(18054, number, 16, 1)
-        return found
+        return cast(UserMessage, found)
 
     def may_log(self, session: Session) -> bool:
         """RAISERROR WITH LOG: sysadmin or ALTER TRACE (its page), so not as a database's user."""
@@ -441,7 +463,7 @@ class Instance:
             found.append(self.defects)
         return found
 
-    def _members(self, container: Part, mark: Any, of: Callable[[Any], list]) -> list:
+    def _members(self, container: _C, mark: object, of: Callable[[_C], list[_M]]) -> list[_M]:
         known = self._listed.get(container)
         if known is None or known[0] is not mark:
             known = self._listed[container] = (mark, of(container))
@@ -467,5 +489,5 @@ def _conversations(broker: Broker) -> list[Part]:
     return broker.parts()
 
 
-def _sessions(registry: Registry) -> list[Session]:
+def _sessions(registry: Registry) -> list[Part]:
     return [session for _, session in sorted(registry.sessions.items())]

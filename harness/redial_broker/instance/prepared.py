@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT
@@ -35,7 +35,7 @@ def handle_of(arguments: list[Argument], procedure: str) -> int:
     """The handle a call is about, 0 for NULL; 201 without one, conversion errors for no number."""
     expect(arguments, procedure, "@handle")
     first = arguments[0]
-    return converted(first.value, first.type or INT, INT) or 0
+    return cast(int, converted(first.value, first.type or INT, INT) or 0)
 
 
 def give_handle(s: Session, arguments: list[Argument], prepared: Prepared) -> None:

@@ -33,7 +33,7 @@ class TableValue:
     schema: str
     name: str
     columns: tuple[ResultColumn, ...] = ()
-    rows: tuple[tuple, ...] = ()
+    rows: tuple[tuple[object, ...], ...] = ()
     defaults: frozenset[int] = frozenset()
 
 
@@ -95,7 +95,7 @@ class BulkLoad:
     """The rows that follow an INSERT BULK statement; columns are named as the client sent them."""
 
     columns: tuple[ResultColumn, ...] | list[ResultColumn]
-    rows: list[tuple] = field(default_factory=list)
+    rows: list[tuple[object, ...]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

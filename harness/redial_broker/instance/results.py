@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.types import Message, ResultColumn, SqlType
+
+if TYPE_CHECKING:
+    from typing import Any  # of rows alone: a column holds anything
 
 ERROR_ABOVE = 10
 """Messages of a severity above this are errors, the others information."""
@@ -15,7 +19,7 @@ class ResultSet:
     """One result set: its columns and its rows as Python values."""
 
     columns: list[ResultColumn]
-    rows: list[tuple] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -38,7 +42,7 @@ class Done:
 
 
 class Collector:
-    """A sink that stores what a session says; ``clear`` between requests.
+    """A ``Sink`` that stores what a session says; ``clear`` between requests.
 
     finished: ``finish`` was called, the request is complete. statuses: return status of each RPC
     in order. return_values: (ordinal, name, type, value) as they came. rewindable: whoever reads
@@ -65,7 +69,7 @@ class Collector:
         """A result set starts."""
         self.result_sets.append(ResultSet(list(columns)))
 
-    def row(self, values: tuple) -> None:
+    def row(self, values: tuple[Any, ...]) -> None:
         """One row of the current result set."""
         self.result_sets[-1].rows.append(values)
 
@@ -77,7 +81,7 @@ class Collector:
         """An error or an information message."""
         self.messages.append(message)
 
-    def env(self, kind: str, new: object, old: object) -> None:
+    def env(self, kind: str, new: str | int | None, old: str | int | None) -> None:
         """A change of the session's environment (database, language, transaction ...)."""
         self.environment.append((kind, new, old))
 
@@ -121,7 +125,7 @@ class Collector:
         self._refuse_errors()
         return self
 
-    def rows(self, index: int = 0) -> list[tuple]:
+    def rows(self, index: int = 0) -> list[tuple[Any, ...]]:
         """Rows of the result set at ``index``; the first error is raised as AssertionError."""
         self._refuse_errors()
         return self.result_sets[index].rows

@@ -6,7 +6,7 @@ them (MS-TDS 2.2.6.6, F-205). They can also be called as T-SQL text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
@@ -16,9 +16,10 @@ from redial_broker.exec.program import SWITCH, Program, StatementInfo
 from redial_broker.exec.steps import end_of_program
 from redial_broker.instance.api_cursors import CURSOR_PROCEDURES
 from redial_broker.instance.prepared import OnReturn, Prepared, expect, give_handle, handle_of
-from redial_broker.instance.requests import Rpc
+from redial_broker.instance.requests import Rpc, RpcParam
 
 if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
     from redial_broker.instance.session import Session
 
 _CALL_INFOS = [StatementInfo(None, 1, False, 1), StatementInfo(None, 1, False, 2)]
@@ -33,7 +34,7 @@ def start_call(session: Session, call: Rpc) -> None:
     def returned(s: Session, status: int) -> None:
         s.status = status
 
-    def step(s: Session, _: list) -> int | None:
+    def step(s: SessionState, _: list[Any]) -> int | None:
         return call_named(s, name, arguments, returned, 1)
 
     program = Program("", "", session.database, Source(call.name))
@@ -42,7 +43,7 @@ def start_call(session: Session, call: Rpc) -> None:
     session.instance.machine.call(session, program, [])
 
 
-def _argument(session: Session, ordinal: int, param: Any) -> Argument:
+def _argument(session: Session, ordinal: int, param: RpcParam) -> Argument:
     if not param.output:
         return Argument(param.name, param.value, param.type, default=param.default)
 
@@ -58,7 +59,7 @@ def _value(arguments: list[Argument], position: int, name: str) -> Any:
     return found.value if found is not None else None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
@@ -131,15 +132,19 @@ def _return(s: Session, on_return: OnReturn) -> None:
         on_return(s, 0)
 
 
+# exec calls each with four arguments; the type of its table says two.
 DYNAMIC_PROCEDURES.update(
-    {
-        "sp_prepare": sp_prepare,
-        "sp_prepexec": sp_prepexec,
-        "sp_prepexecrpc": sp_prepexecrpc,
-        "sp_execute": sp_execute,
-        "sp_unprepare": sp_unprepare,
-        "sp_reset_connection": sp_reset_connection,
-        "sp_cursorunprepare": sp_unprepare,
-        **CURSOR_PROCEDURES,
-    }
+    cast(
+        "dict[str, Any]",
+        {
+            "sp_prepare": sp_prepare,
+            "sp_prepexec": sp_prepexec,
+            "sp_prepexecrpc": sp_prepexecrpc,
+            "sp_execute": sp_execute,
+            "sp_unprepare": sp_unprepare,
+            "sp_reset_connection": sp_reset_connection,
+            "sp_cursorunprepare": sp_unprepare,
+            **CURSOR_PROCEDURES,
+        },
+    )
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.kernel import Engine
-from redial_broker.engine.types import Message
+from redial_broker.engine.types import Message, SqlType
 from redial_broker.exec import security
 from redial_broker.exec.control import (
     begin_transaction,
@@ -33,10 +33,16 @@ from redial_broker.instance.requests import (
     TransactionRequest,
     Wire,
 )
+from redial_broker.instance.results import Collector
 from redial_broker.instance.rpc import start_call
 
 if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
+    from redial_broker.exec.dml.bulk import PendingBulk
+    from redial_broker.exec.principals import Login
     from redial_broker.instance.instance import Instance
+    from redial_broker.instance.sink import Listener, Sink
+    from redial_broker.ssb.queue import Queue
 
 COMMANDS = {"begin": 0xD4, "commit": 0xD5, "rollback": 0xD2, "save": 0xD3}
 
@@ -70,19 +76,31 @@ class Session(SessionState):
         "wire",
     )
 
+    if TYPE_CHECKING:  # what the executor's part leaves open
+        instance: Instance
+        database: Database
+        bulk: PendingBulk | None
+
+        @property
+        def sink(self) -> Listener:
+            """To whom it speaks."""
+
+        @sink.setter
+        def sink(self, sink: Sink) -> None: ...
+
     def __init__(self, engine: Engine, instance: Instance, session_id: int, stream: str) -> None:
         super().__init__(engine, instance, session_id, stream)
-        self.login: Any = None
+        self.login: Login = cast("Login", None)
         self.login_time = engine.clock.now()
         self.wire = Wire()
-        self.queue: Any = None
+        self.queue: Queue | None = None
         self.initial_database = ""
         self.transactions = 0
         self.active = False
         self.rpc = False
         self.status: int | None = None
         self.calls: list[Rpc] = []
-        self.outputs: dict[int, tuple[str, Any, Any]] = {}
+        self.outputs: dict[int, tuple[str, SqlType, Any]] = {}
         self.prepared: dict[int, Prepared] = {}
         self.last_handle = 0
         self.api_cursors: dict[int, ApiCursor] = {}
@@ -164,13 +182,13 @@ class Session(SessionState):
             start_load(self, bulk, request)
             self.instance.ready(self)
 
-    def execute(self, text: str) -> Any:
+    def execute(self, text: str) -> Collector:
         """Run a batch to its end or to a wait, in process; returns the (cleared) Collector."""
         heard(self.database.name, text)
-        self.sink.clear()
+        cast(Collector, self.sink).clear()
         self.submit(Batch(text))
         self.instance.run()
-        return self.sink
+        return cast(Collector, self.sink)
 
     def _start(self, text: str) -> None:
         program = text_program(self, text, "")
