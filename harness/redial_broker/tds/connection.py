@@ -11,7 +11,7 @@ import ssl
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from redial_broker.engine.errors import NOT_SUPPORTED, NotSupported, SqlError
 from redial_broker.engine.types import Message
@@ -30,9 +30,15 @@ from redial_broker.tds.requests import (
 from redial_broker.tds.sink import TdsSink
 from redial_broker.tds.tls import TlsChannel, TlsContexts
 
+if TYPE_CHECKING:
+    from redial_broker.instance.requests import Request
+    from redial_broker.tds.served import Served, ServedSession
+
+_A = TypeVar("_A")
+
 _LOG = logging.getLogger(__name__)
 
-_DECODERS: dict[int, Callable[[bytes], Any]] = {
+_DECODERS: dict[int, Callable[[bytes], Request]] = {
     c.SQL_BATCH: decode_batch,
     c.RPC: decode_rpc,
     c.TRANSACTION_MANAGER: decode_transaction,
@@ -49,8 +55,8 @@ _HIGHEST_SEVERITY = 25
 class Connection:
     """The server's end of one connection.
 
-    instance: see the package ``instance`` (login, and sessions with submit, attention, reset and
-    close). tls: contexts, None to offer no encryption. wake: called when output appears.
+    instance: gives out sessions (``Served``: an ``Instance``, or one that does nothing).
+    tls: contexts, None to offer no encryption. wake: called when output appears.
 
     closing: send what ``take_output`` returns, then close the transport. running: the session has
     a request to work on, so the instance should be pumped.
@@ -58,7 +64,7 @@ class Connection:
 
     def __init__(
         self,
-        instance: Any,
+        instance: Served,
         tls: TlsContexts | None = None,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
@@ -75,7 +81,7 @@ class Connection:
         self._on_message = self._prelogin
         self._sink = TdsSink(self._transmit, self._request_finished)
         self._queue: deque[Incoming] = deque()
-        self.session: Any = None
+        self.session: ServedSession | None = None
         self.login: Login | None = None
         self.running = False
         self.closing = False
@@ -144,7 +150,7 @@ class Connection:
         self.closing = True
         self._wake()
 
-    def _guarded(self, step: Callable[[Any], None], argument: object) -> None:
+    def _guarded(self, step: Callable[[_A], None], argument: _A) -> None:
         try:
             step(argument)
         except ProtocolError as error:
@@ -299,7 +305,7 @@ class Connection:
             return Message(NOT_SUPPORTED, fatal, 1, text)
         return None
 
-    def _established(self, session: Any, login: Login) -> None:
+    def _established(self, session: ServedSession, login: Login) -> None:
         sink = self._sink
         session.sink = sink
         self.session = session
@@ -327,7 +333,7 @@ class Connection:
     def _attention(self) -> None:
         if self.running:
             self._sink.cancel()
-            self.session.attention()
+            cast("ServedSession", self.session).attention()
         else:
             self._sink.acknowledge_attention()
 
@@ -346,7 +352,7 @@ class Connection:
             if reset:
                 self._reset(bool(message.status & c.RESET_KEEP_TRANSACTION))
             self.running = True
-            self.session.submit(request)
+            cast("ServedSession", self.session).submit(request)
         except NotSupported as error:
             self._refuse(error)
         except SqlError as error:
@@ -357,7 +363,7 @@ class Connection:
             raise ProtocolError(f"a value cannot be read ({error})") from None
 
     def _reset(self, keep_transaction: bool) -> None:
-        self.session.reset(keep_transaction)
+        cast("ServedSession", self.session).reset(keep_transaction)
         if not keep_transaction:
             self._sink.in_transaction = False
 

@@ -49,7 +49,8 @@ def _bit(data: bytes) -> int:
 
 
 def _float(data: bytes) -> float:
-    return (_FLOAT if len(data) == 8 else _REAL).unpack(data)[0]
+    value: float = (_FLOAT if len(data) == 8 else _REAL).unpack(data)[0]
+    return value
 
 
 # By (type id, size): name of the type and conversion. The nullable ids carry the size in TYPE_INFO,

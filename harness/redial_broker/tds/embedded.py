@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from redial_broker.engine.clock import RealClock, VirtualClock
 from redial_broker.instance.defects import described
@@ -15,7 +15,10 @@ from redial_broker.tds.drivers import jdbc_url, odbc_connection_string
 from redial_broker.tds.server import TdsServer
 
 if TYPE_CHECKING:
+    from redial_broker.instance.instance import Instance
     from redial_broker.instance.snapshot import Snapshot
+    from redial_broker.tds.null import NullInstance
+    from redial_broker.tds.served import Served
 
 _T = TypeVar("_T")
 
@@ -24,22 +27,26 @@ CALL_SECONDS = 120.0
 """Longest a caller waits for the server thread: past that, something runs without end."""
 
 
-CLOCKS: dict[str, Callable[[], Any]] = {"real": RealClock, "virtual": VirtualClock}
+CLOCKS: dict[str, Callable[[], RealClock | VirtualClock]] = {
+    "real": RealClock,
+    "virtual": VirtualClock,
+}
 
 
 def make_instance(
-    seed: int, clock: str, switches: dict[str, Any] | None, password: str | None = None
-) -> Any:
+    seed: int, clock: str, switches: dict[str, object] | None, password: str | None = None
+) -> Instance:
     """A fresh Instance on the named clock, with a password for sa other than the usual one."""
     from redial_broker.instance.instance import PASSWORD, Instance
 
     return Instance(seed, CLOCKS[clock](), switches, password or PASSWORD)
 
 
-def credentials(instance: Any = None) -> tuple[str, str]:
+def credentials(instance: Served | None = None) -> tuple[str, str]:
     """Name and password of the administrator of an instance; a null instance has its own."""
     if hasattr(instance, "password"):
-        return instance.user, instance.password
+        null = cast("NullInstance", instance)
+        return null.user, null.password
     from redial_broker.instance.instance import PASSWORD, USER
 
     return USER, PASSWORD
@@ -66,13 +73,13 @@ class EmbeddedBroker:
         port: int = 0,
         switches: dict[str, object] | None = None,
         *,
-        instance: Any = None,
+        instance: Served | None = None,
         password: str | None = None,
         tls: bool = True,
     ) -> None:
         if clock not in CLOCKS:
             raise ValueError(f"clock={clock!r}: must be one of {sorted(CLOCKS)}")
-        self._make: Callable[[], Any] = (
+        self._make: Callable[[], Served] = (
             (lambda: instance)
             if instance is not None
             else (lambda: make_instance(seed, clock, switches, password))
@@ -163,7 +170,7 @@ class EmbeddedBroker:
 
     # --- control -------------------------------------------------------------------------------
 
-    def call(self, function: Callable[[Any], _T]) -> _T:
+    def call(self, function: Callable[[Instance], _T]) -> _T:
         """Run ``function(instance)`` on the server's thread and return its result.
 
         What the function raises is raised here. Sessions it made ready run right after it.
@@ -172,7 +179,7 @@ class EmbeddedBroker:
         async def work() -> _T:
             assert self._server is not None
             try:
-                return function(self._server.instance)
+                return function(cast("Instance", self._server.instance))
             finally:
                 self._server.pump_soon()
 
@@ -222,14 +229,15 @@ class EmbeddedBroker:
         while True:
             due = server.instance.next_due()
             step = left if due is None else min(max(due, 0.0), left)
-            server.instance.clock.advance(step)
+            clock = cast("Instance", server.instance).clock
+            cast(VirtualClock, clock).advance(step)
             left -= step
             server.pump_soon()
             await server.quiet()
             if left <= 0:
                 return
 
-    def _on_thread(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def _on_thread(self, work: Coroutine[object, None, _T]) -> _T:
         if self._loop is None or self._thread is None:
             work.close()
             raise RuntimeError("the embedded broker is not running")

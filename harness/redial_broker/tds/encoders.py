@@ -8,13 +8,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from redial_broker.engine.types import MAX, SqlType, Variant
 from redial_broker.tds import constants as c
 from redial_broker.tds import moments, scalars
 
-Encode = Callable[[object], bytes]
+if TYPE_CHECKING:
+    from redial_broker.exec.xml.schemas import TypedXml, XmlSchemaCollection
+
+Encode = Callable[[Any], bytes]
+"""Any: a value is whatever its column's type holds; another one raises, and becomes an error."""
 
 NULL_BYTE, NULL_SHORT, NULL_PLP, NULL_LONG = b"\0", b"\xff\xff", b"\xff" * 8, b"\0"
 PLP_MARK = b"\xff\xff"
@@ -43,7 +47,7 @@ class Codec(NamedTuple):
     table_name: bool = False
 
 
-def _sized(width: int, raw: Callable[[object], bytes]) -> Encode:
+def _sized(width: int, raw: Encode) -> Encode:
     head = bytes([width])
 
     def encode(value: object) -> bytes:
@@ -65,7 +69,7 @@ def _bit(value: object) -> bytes:
     return NULL_BYTE if value is None else b"\x01\x01" if value else b"\x01\x00"
 
 
-def _short(limit: int, raw: Callable[[object], bytes]) -> Encode:
+def _short(limit: int, raw: Encode) -> Encode:
     pack = _U16.pack
 
     def encode(value: object) -> bytes:
@@ -80,7 +84,7 @@ def _short(limit: int, raw: Callable[[object], bytes]) -> Encode:
     return encode
 
 
-def _plp(raw: Callable[[object], bytes]) -> Encode:
+def _plp(raw: Encode) -> Encode:
     def encode(value: object) -> bytes:
         if value is None:
             return NULL_PLP
@@ -90,7 +94,7 @@ def _plp(raw: Callable[[object], bytes]) -> Encode:
             return b"\0" * 12
         if size <= PLP_CHUNK:
             return _PLP.pack(size, size) + data + _PLP_END
-        pieces = [_U64.pack(size)]
+        pieces: list[bytes | memoryview] = [_U64.pack(size)]
         view = memoryview(data)
         for start in range(0, size, PLP_CHUNK):
             piece = view[start : start + PLP_CHUNK]
@@ -101,7 +105,7 @@ def _plp(raw: Callable[[object], bytes]) -> Encode:
     return encode
 
 
-def _long(raw: Callable[[object], bytes]) -> Encode:
+def _long(raw: Encode) -> Encode:
     def encode(value: object) -> bytes:
         if value is None:
             return NULL_LONG
@@ -136,13 +140,13 @@ _FIXED: dict[str, Codec] = {
     "image": Codec(b"\x22\xff\xff\xff\x7f", _long(bytes), 0, table_name=True),
 }
 
-_MOMENTS = {
+_MOMENTS: dict[str, tuple[int, Callable[[Any, int], bytes], int]] = {
     "time": (0x29, moments.encode_time, 0),
     "datetime2": (0x2A, moments.encode_datetime2, 3),
     "datetimeoffset": (0x2B, moments.encode_datetimeoffset, 5),
 }
 
-_VARYING: dict[str, tuple[int, int, Callable[[object], bytes], bytes]] = {
+_VARYING: dict[str, tuple[int, int, Encode, bytes]] = {
     # name: type id, bytes per unit of length, encoding, collation behind the size
     "nvarchar": (0xE7, 2, scalars.encode_unicode, c.COLLATION),
     "nchar": (0xEF, 2, scalars.encode_unicode, c.COLLATION),
@@ -158,7 +162,7 @@ def _decimal(type_: SqlType) -> Codec:
     width = scalars.decimal_bytes(precision) + 1
     head = bytes([width])
 
-    def encode(value: object) -> bytes:
+    def encode(value: Any) -> bytes:
         if value is None:
             return NULL_BYTE
         return head + scalars.encode_decimal(value, precision, scale)
@@ -203,7 +207,7 @@ def column_codec(type_: SqlType) -> Codec:
 
 def _typed_xml(type_: SqlType) -> Codec:
     """xml with its schema collection: XML_INFO with database, schema and name (2.2.5.5.3)."""
-    collection = type_.collection
+    collection = cast("XmlSchemaCollection", cast("TypedXml", type_).collection)
     info = (
         b"\xf1\x01"
         + _short_name("")

@@ -37,7 +37,7 @@ def decode_date(data: bytes) -> date:
 
 def encode_time(value: time | datetime, scale: int) -> bytes:
     """Units of 10**-scale seconds since midnight."""
-    units = _microseconds(value) * 10 // 10 ** (7 - scale)
+    units: int = _microseconds(value) * 10 // 10 ** (7 - scale)
     return units.to_bytes(time_bytes(scale), "little")
 
 

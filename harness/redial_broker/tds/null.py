@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from redial_broker.catalog.procedures import types as datatypes
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -25,6 +25,10 @@ from redial_broker.instance.requests import (
     TransactionRequest,
 )
 from redial_broker.tds import constants as c
+
+if TYPE_CHECKING:
+    from redial_broker.instance.requests import Wire
+    from redial_broker.instance.sink import Sink
 
 USER, PASSWORD = "sa", "Null-1-Instance"
 DATABASES = ("master", "tempdb")
@@ -54,11 +58,13 @@ class NullDatabase(NamedTuple):
 class NullSession:
     """A session of the null instance; ``statement`` is what tests override."""
 
+    wire: Wire
+
     def __init__(self, instance: NullInstance, session_id: int, database: str) -> None:
         self.instance = instance
         self.id = session_id
         self.database = NullDatabase(database)
-        self.sink: Any = None
+        self.sink: Sink = cast("Sink", None)
         self.transactions = 0
         self.resets: list[bool] = []
         self.closed = False
@@ -209,29 +215,29 @@ class NullSession:
         return self._prepare(str(params[2].value))
 
     def _sp_prepexec(self, params: Sequence[RpcParam]) -> int:
-        self._prepared.pop(params[0].value, None)
+        self._prepared.pop(cast(int, params[0].value), None)
         self._text(params[2].value, params[3:])
         return self._prepare(str(params[2].value))
 
     def _sp_prepexecrpc(self, params: Sequence[RpcParam]) -> int:
-        self._prepared.pop(params[0].value, None)
+        self._prepared.pop(cast(int, params[0].value), None)
         self.procedure(str(params[1].value), params[2:])
         return self._prepare(f"EXEC {params[1].value}")
 
     def _sp_execute(self, params: Sequence[RpcParam]) -> None:
-        text = self._prepared.get(params[0].value)
+        text = self._prepared.get(cast(int, params[0].value))
         if text is None:
             raise SqlError(8179, params[0].value)
         self._text(text, params[1:])
 
     def _sp_unprepare(self, params: Sequence[RpcParam]) -> None:
-        self._prepared.pop(params[0].value, None)
+        self._prepared.pop(cast(int, params[0].value), None)
 
     def _sp_datatype_info_100(self, params: Sequence[RpcParam]) -> None:
         sink = self.sink
         wanted = params[0].value if params else 0
         sink.columns(datatypes.COLUMNS)
-        for row in datatypes.rows(int(wanted or 0), 3, late=True):
+        for row in datatypes.rows(int(cast(int, wanted) or 0), 3, late=True):
             sink.row(row)
         sink.done(c.CMD_SELECT, None)
 

@@ -33,7 +33,7 @@ class Reader:
 
     def _number(self, layout: struct.Struct) -> int:
         try:
-            value = layout.unpack_from(self.body, self.at)[0]
+            value: int = layout.unpack_from(self.body, self.at)[0]
         except struct.error:
             raise ProtocolError("the message ends inside a number") from None
         self.at += layout.size

@@ -204,8 +204,8 @@ def _long_value(read: Read) -> Read:
     return behind_pointer
 
 
-def _bulk_rows(reader: Reader, reads: list[Read]) -> list[tuple]:
-    rows: list[tuple] = []
+def _bulk_rows(reader: Reader, reads: list[Read]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     bitmap_bytes = (len(reads) + 7) // 8
     while reader.left:
         token = reader.u8()

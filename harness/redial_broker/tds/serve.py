@@ -6,12 +6,15 @@ import argparse
 import asyncio
 import gc
 import signal
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.tds.drivers import jdbc_url, odbc_connection_string
 from redial_broker.tds.embedded import credentials, make_instance
 from redial_broker.tds.null import NullInstance
 from redial_broker.tds.server import TdsServer
+
+if TYPE_CHECKING:
+    from redial_broker.tds.served import Served
 
 
 def main(
@@ -19,7 +22,7 @@ def main(
     *,
     seed: int = 0,
     switches: dict[str, object] | None = None,
-    instance: Any = None,
+    instance: Served | None = None,
 ) -> None:
     """Serve on ``port`` (0: a free one) until SIGINT or SIGTERM.
 
@@ -32,7 +35,7 @@ def main(
     asyncio.run(_serve(served, port))
 
 
-async def _serve(instance: Any, port: int) -> None:
+async def _serve(instance: Served, port: int) -> None:
     server = TdsServer(instance, port=port)
     await server.start()
     stop = asyncio.Event()

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from redial_broker.engine.differences import differs
 from redial_broker.tds.connection import Connection
 from redial_broker.tds.tls import TlsContexts, tls_contexts
+
+if TYPE_CHECKING:
+    from redial_broker.tds.served import Served
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,14 +51,14 @@ class Link(asyncio.Protocol):
 
     def __init__(self, server: TdsServer) -> None:
         self._server = server
-        self._transport: Any = None
+        self._transport: asyncio.Transport | None = None
         self._dirty = False
         self._login_timer: asyncio.TimerHandle | None = None
         self.connection = Connection(server.instance, server.tls, self._wake)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client connected; it has ``LOGIN_SECONDS`` to log in."""
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         self._server.links.add(self)
         loop = asyncio.get_running_loop()
         self._login_timer = loop.call_later(LOGIN_SECONDS, self._login_overdue)
@@ -126,7 +129,7 @@ class TdsServer:
 
     def __init__(
         self,
-        instance: Any,
+        instance: Served,
         *,
         port: int = 0,
         virtual_time: bool = False,

@@ -1,4 +1,4 @@
-"""The sink that writes a session's answers as tokens (contract: ``results.Collector``).
+"""The sink that writes a session's answers as tokens (contract: ``instance.sink``).
 
 Tokens go straight into one buffer. A DONE is held back until it is known whether another token
 follows, because its MORE bit says so: without it FreeTDS and python-tds fall out of step.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from redial_broker.engine.types import Message, ResultColumn, SqlType
 from redial_broker.instance.defects import defect_message
@@ -125,7 +126,7 @@ class TdsSink:
         self._encoders = known[1]
         self._rows = True
 
-    def row(self, values: tuple) -> None:
+    def row(self, values: tuple[object, ...]) -> None:
         """One row; a value that does not fit its column becomes an error, never broken bytes."""
         if self._attentions:
             return
@@ -174,13 +175,15 @@ class TdsSink:
             self._failed = True
         self._buffer += tokens.message(message)
 
-    def env(self, kind: str, new: object, old: object) -> None:
+    def env(self, kind: str, new: str | int | None, old: str | int | None) -> None:
         """A change of the environment; sent even after an attention, the client tracks it."""
         if self._held is not None:
             self._release(c.DONE_MORE)
         if kind in _TRANSACTION_ENV:
             self.in_transaction = kind == "begin"
-            self._buffer += tokens.env_transaction(_TRANSACTION_ENV[kind], new or 0, old or 0)
+            self._buffer += tokens.env_transaction(
+                _TRANSACTION_ENV[kind], cast(int, new or 0), cast(int, old or 0)
+            )
         elif kind in _TEXT_ENV:
             self._buffer += tokens.env_text(_TEXT_ENV[kind], str(new or ""), str(old or ""))
         elif kind == "collation":

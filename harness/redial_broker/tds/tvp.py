@@ -73,8 +73,10 @@ def _optional_metadata(reader: Reader, count: int) -> list[int]:
     return ordering
 
 
-def _rows(reader: Reader, types: list[WireType], defaults: frozenset[int]) -> list[tuple]:
-    rows: list[tuple] = []
+def _rows(
+    reader: Reader, types: list[WireType], defaults: frozenset[int]
+) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     reads = [None if i in defaults else wire.read for i, wire in enumerate(types)]
     while (token := reader.u8()) != _END:
         if token != _ROW:
