@@ -1,5 +1,5 @@
 /* Seed 002's procedures, statement for statement as the poster shows them, without our comments; the same
-   text as sql/comparators/forum_pair (tests/explore/test_own.py compares them). */
+   text as sql/comparators/forum_pair (tests/lab/explore/test_own.py compares them). */
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
