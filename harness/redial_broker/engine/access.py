@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.journal import MISSING
@@ -22,7 +22,10 @@ from redial_broker.engine.switches import value
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import refuse_conflict, value_at
 
-Accept = Callable[[tuple], bool]
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import Edge, IndexKey, LockKey, RowValues
+
+Accept = Callable[[tuple], bool]  # type: ignore[type-arg]  # of RowValues, which no run knows
 
 differs(
     "lock escalation",
@@ -56,13 +59,13 @@ class Access:
         mode: ReadMode,
         accept: Accept | None = None,
         *,
-        prefix: tuple = (),
-        low: tuple[Any, bool] | None = None,
-        high: tuple[Any, bool] | None = None,
+        prefix: IndexKey = (),
+        low: Edge | None = None,
+        high: Edge | None = None,
         covered: bool = False,
         limit: int | None = None,
-        after: tuple | None = None,
-    ) -> list[tuple[tuple, tuple]]:
+        after: IndexKey | None = None,
+    ) -> list[tuple[IndexKey, RowValues]]:
         """Rows as (clustered key, row), in index order, locked as ``mode`` says.
 
         prefix: normalized equality values for the leading key columns. low, high: (normalized
@@ -72,7 +75,7 @@ class Access:
         lock no more keys, after so many rows (TOP without a sort). after: begin behind this key.
         Raises Wait, or SqlError 1222 and 1205.
         """
-        found: list[tuple[tuple, tuple]] = []
+        found: list[tuple[IndexKey, RowValues]] = []
         exact = index.unique and len(prefix) == len(index.columns) and bool(index.columns)
         visit = self._visit_past if mode.snapshot else self._visit
         if exact and mode.ranges and mode.hinted and mode.lock == "U":
@@ -115,13 +118,13 @@ class Access:
         self,
         transaction: Transaction,
         index: Index,
-        prefix: tuple,
-        low: tuple[Any, bool] | None,
-        high: tuple[Any, bool] | None,
+        prefix: IndexKey,
+        low: Edge | None,
+        high: Edge | None,
         exact: bool,
         some: bool,
-        after: tuple | None,
-    ) -> list[tuple] | Iterator[tuple]:
+        after: IndexKey | None,
+    ) -> list[IndexKey] | Iterator[IndexKey]:
         """Keys in range, among them those another transaction deleted and has not committed, and
         those somebody may still see in the past. some: the reader will stop after a few.
         """
@@ -140,7 +143,7 @@ class Access:
         if not some and start is None and stop is None:
             keys = list(entries)
         else:
-            keys = entries.irange(start, stop, inclusive)
+            keys = entries.irange(start, stop, inclusive)  # type: ignore[assignment]  # read once
         ghosts = [
             key
             for key in index.ghosts
@@ -162,12 +165,12 @@ class Access:
         self,
         transaction: Transaction,
         index: Index,
-        key: tuple,
+        key: IndexKey,
         mode: ReadMode,
         accept: Accept | None,
         covered: bool,
         ranged: bool,
-    ) -> tuple[tuple, tuple | None]:
+    ) -> tuple[IndexKey, RowValues | None]:
         """One entry: lock, look at it, look its row up. (key, None) when it does not qualify."""
         if (
             index.versions
@@ -176,7 +179,7 @@ class Access:
             and key not in index.writers
         ):
             return key, None  # gone and committed: nothing to lock
-        taken: list[tuple] = []
+        taken: list[LockKey] = []
         if not self._lock_key(transaction, index, key, mode, ranged, taken):
             return key, None
         found = self._value(transaction, index, key, mode)
@@ -204,26 +207,26 @@ class Access:
         self,
         transaction: Transaction,
         index: Index,
-        key: tuple,
+        key: IndexKey,
         mode: ReadMode,
         accept: Accept | None,
         covered: bool,
         _: bool,
-    ) -> tuple[tuple, tuple | None]:
+    ) -> tuple[IndexKey, RowValues | None]:
         """One entry as a SNAPSHOT transaction sees it.
 
         A row that qualifies is locked only where ``mode`` locks; it must then be as it was (3960:
         "Transaction locking and row versioning guide", modifying data under SNAPSHOT).
         """
         moment = transaction.snapshot
-        found = value_at(transaction, index, key, moment)
+        found = value_at(transaction, index, key, moment)  # type: ignore[arg-type]  # it has one
         if found is MISSING:
             return key, None
         rows = index.table.rows
         row_key, row = key, found
         if not index.clustered:
             row_key = found
-            row = value_at(transaction, rows, row_key, moment)
+            row = value_at(transaction, rows, row_key, moment)  # type: ignore[arg-type]
         if row is MISSING or (accept is not None and not accept(row)):
             return key, None
         if mode.lock is not None:
@@ -244,10 +247,10 @@ class Access:
         self,
         transaction: Transaction,
         index: Index,
-        key: tuple,
+        key: IndexKey,
         mode: ReadMode,
         ranged: bool,
-        taken: list[tuple],
+        taken: list[LockKey],
     ) -> bool:
         """Lock one index key as ``mode`` says; False when READPAST skips it."""
         wanted = mode.lock
@@ -275,13 +278,16 @@ class Access:
             taken.append(resource)
         return True
 
-    def _give_back(self, transaction: Transaction, taken: list[tuple]) -> None:
+    def _give_back(self, transaction: Transaction, taken: list[LockKey]) -> None:
         for resource in taken:
             self.locks.release(transaction, resource)
 
     @staticmethod
-    def _value(transaction: Transaction, index: Index, key: tuple, mode: ReadMode) -> Any:
-        """What this reader sees at ``key``: the committed value when it reads versions."""
+    def _value(transaction: Transaction, index: Index, key: IndexKey, mode: ReadMode) -> Any:
+        """What this reader sees at ``key``: the committed value when it reads versions.
+
+        Any: a row, a clustered key, or MISSING.
+        """
         if mode.versioned:
             if transaction.statement is not None:
                 return value_at(transaction, index, key, transaction.statement)
@@ -294,15 +300,15 @@ class Access:
         self,
         transaction: Transaction,
         index: Index,
-        prefix: tuple,
-        high: tuple[Any, bool] | None,
+        prefix: IndexKey,
+        high: Edge | None,
         mode: ReadMode,
     ) -> None:
         """Lock the key behind the range, or the end of the index: nobody may insert before it."""
         following = END_KEY
         if prefix or high is not None:
             _, stop, _ = bounds(prefix, None, high)
-            following = _following(index, stop, high is not None and not high[1])
+            following = _following(index, cast("IndexKey", stop), high is not None and not high[1])
         ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
         self.locks.acquire(
             transaction,
@@ -312,7 +318,7 @@ class Access:
         )
 
     # ------------------------------------------------------------------ changing
-    def insert(self, transaction: Transaction, table: Table, row: tuple) -> tuple:
+    def insert(self, transaction: Transaction, table: Table, row: RowValues) -> IndexKey:
         """Insert a row: X on the clustered key, then X on each nonclustered key.
 
         Returns its clustered key. Raises Wait, SqlError 2627 or 2601 (a key another transaction has
@@ -337,7 +343,7 @@ class Access:
         table.insert(transaction, key, row)
         return key
 
-    def delete(self, transaction: Transaction, table: Table, key: tuple) -> None:
+    def delete(self, transaction: Transaction, table: Table, key: IndexKey) -> None:
         """Delete the row at ``key``: X on the clustered key, then X on each nonclustered key."""
         if not table.temporary and transaction.locks.get(table.lock_key) != "X":
             row = table.rows.entries[key]
@@ -348,7 +354,7 @@ class Access:
                     self.locks.acquire(transaction, ("KEY", index.hobt_id, index_key), "X")
         table.delete(transaction, key)
 
-    def update(self, transaction: Transaction, table: Table, key: tuple, row: tuple) -> None:
+    def update(self, transaction: Transaction, table: Table, key: IndexKey, row: RowValues) -> None:
         """Replace the row at ``key``; a changed clustered key is a delete and an insert."""
         if (
             table.clustered is not None
@@ -377,7 +383,7 @@ class Access:
                     raise table.duplicate(index, row)
         table.replace(transaction, key, row)
 
-    def _lock_new(self, transaction: Transaction, index: Index, key: tuple) -> None:
+    def _lock_new(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
         """Test the gap the key falls into (instant RangeI-N), then lock the key itself."""
         if self.locks.range_locks:
             following = _following(index, key)
@@ -391,7 +397,7 @@ class Access:
         self.locks.acquire(transaction, ("KEY", index.hobt_id, key), "X")
 
     @staticmethod
-    def _refuse_stale(transaction: Transaction, table: Table, key: tuple) -> None:
+    def _refuse_stale(transaction: Transaction, table: Table, key: IndexKey) -> None:
         """3960 for a SNAPSHOT insert over a row that was deleted after the snapshot was taken."""
         if (
             table.rows.versions
@@ -401,7 +407,7 @@ class Access:
             refuse_conflict(transaction, table.rows, key)
 
     @staticmethod
-    def _check_unique(table: Table, row: tuple, key: tuple) -> None:
+    def _check_unique(table: Table, row: RowValues, key: IndexKey) -> None:
         if key in table.rows.entries:
             raise table.duplicate(table.rows, row)
         for index in table.indexes:
@@ -410,7 +416,7 @@ class Access:
                 raise table.duplicate(index, row)
 
 
-def _following(index: Index, key: tuple, itself: bool = False) -> tuple:
+def _following(index: Index, key: IndexKey, itself: bool = False) -> IndexKey:
     """The next key behind ``key``, or ``itself`` where it is one: it bounds the gap.
 
     A key deleted and not yet committed still does: its deletion may be taken back.

@@ -10,9 +10,12 @@ import heapq
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import MISSING, Journal, Part
+
+if TYPE_CHECKING:
+    from redial_broker.engine.transactions import Transaction
 
 EPOCH = datetime(2026, 1, 1)
 """Start of virtual time (UTC)."""
@@ -57,7 +60,10 @@ class RealClock:
 
 
 class Timers(Part):
-    """What is due when. An entry is (kind, key) -> due time in clock seconds."""
+    """What is due when. An entry is (kind, key) -> due time in clock seconds.
+
+    key: a session for kind "wait"; for other kinds what their room chose, so Any.
+    """
 
     __slots__ = ("_heap", "_journal", "_order", "entries")
 
@@ -68,13 +74,13 @@ class Timers(Part):
         self._order = count()  # of arming: decides between equal times, sessions do not compare
         self.entries: dict[tuple[str, Any], float] = {}
 
-    def set(self, transaction: Any, kind: str, key: Any, due: float) -> None:
+    def set(self, transaction: Transaction | None, kind: str, key: Any, due: float) -> None:
         """Arm or move a timer; part of ``transaction`` when one is given."""
         self._journal.put(transaction, self, self.entries, (kind, key), due)
         if not self._journal.recording:
             heapq.heappush(self._heap, (due, next(self._order), (kind, key)))
 
-    def cancel(self, transaction: Any, kind: str, key: Any) -> None:
+    def cancel(self, transaction: Transaction | None, kind: str, key: Any) -> None:
         """Disarm a timer; no error when it is not armed."""
         if (kind, key) in self.entries:
             self._journal.put(transaction, self, self.entries, (kind, key), MISSING)
@@ -103,6 +109,8 @@ class Timers(Part):
     def pop_due(self, now: float) -> list[tuple[str, Any]]:
         """Disarm and return what is due by ``now``: earliest first, then in the order of arming."""
         entries = self.entries
+        if TYPE_CHECKING:
+            found: list[tuple[float, str | int, tuple[str, Any]]]
         if self._journal.recording:
             found = sorted((at, repr(entry), entry) for entry, at in entries.items() if at <= now)
         else:

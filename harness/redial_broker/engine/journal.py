@@ -16,9 +16,14 @@ from redial_broker.engine.errors import SqlError
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
+    from typing import TypeVar
 
     from redial_broker.engine.transactions import Transaction
 
+    _K = TypeVar("_K")
+    _V = TypeVar("_V")
+
+# Any: it stands where a value of any type could.
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING", "__slots__": ()})()
 """Stands for "no such key" in undo records; never a value."""
 
@@ -33,6 +38,7 @@ class Part:
 
     Subclasses that are saved whole implement ``memento`` and ``restore``; those that count for the
     state hash implement ``content``, a nested tuple of plain values that is equal for equal states.
+    Any: a memento is for its own part's ``restore`` only, and a content for the hash.
     """
 
     __slots__ = ("changes", "digest", "saved_step")
@@ -76,22 +82,25 @@ class Part:
 
 
 class Journal:
-    """Applies changes and remembers how to undo them."""
+    """Applies changes and remembers how to undo them.
+
+    log: undo records (kind, part, what is changed, its key, the old value, the part's digest).
+    """
 
     __slots__ = ("log", "recording", "step")
 
     def __init__(self) -> None:
         self.recording = False
-        self.log: list[tuple] = []
+        self.log: list[tuple[Any, ...]] = []
         self.step = 0
 
     def put(
         self,
         transaction: Transaction | None,
         part: Part,
-        mapping: MutableMapping,
-        key: Any,
-        value: Any,
+        mapping: MutableMapping[_K, _V],
+        key: _K,
+        value: _V,
     ) -> None:
         """Set ``mapping[key]`` (or delete it when value is MISSING), undoably.
 

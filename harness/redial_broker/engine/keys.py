@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from redial_broker.engine.collation import collation_key, find_collation, guid_key
 
 if TYPE_CHECKING:
+    from redial_broker.engine.needs import Edge, IndexKey
     from redial_broker.engine.storage import Column
 
 
 class Descending:
-    """A part of a key that is ordered from the greatest value to the least."""
+    """A part of a key that is ordered from the greatest value to the least.
+
+    value: whatever orders the values of one column (``key_part``), so Any.
+    """
 
     __slots__ = ("value",)
 
@@ -77,21 +81,19 @@ END_KEY = (INFINITY,)
 
 
 def bounds(
-    prefix: tuple, low: tuple[Any, bool] | None, high: tuple[Any, bool] | None
-) -> tuple[tuple | None, tuple | None, tuple[bool, bool]]:
+    prefix: IndexKey, low: Edge | None, high: Edge | None
+) -> tuple[IndexKey | None, IndexKey | None, tuple[bool, bool]]:
     """Start and stop keys for an ordered range. An exclusive low skips every key it prefixes."""
-    start: tuple | None = prefix or None
+    start: IndexKey | None = prefix or None
     if low is not None:
         start = (*prefix, low[0]) if low[1] else (*prefix, low[0], INFINITY)
-    stop: tuple | None = (*prefix, INFINITY) if prefix else None
+    stop: IndexKey | None = (*prefix, INFINITY) if prefix else None
     if high is not None:
         stop = (*prefix, high[0], INFINITY) if high[1] else (*prefix, high[0])
     return start, stop, (True, high is None or high[1])
 
 
-def inside(
-    key: tuple, prefix: tuple, low: tuple[Any, bool] | None, high: tuple[Any, bool] | None
-) -> bool:
+def inside(key: IndexKey, prefix: IndexKey, low: Edge | None, high: Edge | None) -> bool:
     """Whether a key lies in the range that ``bounds`` gives."""
     start, stop, (_, inclusive) = bounds(prefix, low, high)
     if start is not None and key < start:

@@ -18,6 +18,8 @@ from redial_broker.engine.lock_modes import COMPATIBLE, combine
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redial_broker.engine.clock import Timers
+    from redial_broker.engine.needs import LockKey, Owner
     from redial_broker.engine.transactions import Transaction
 
 differs(
@@ -44,7 +46,7 @@ class Resource(Part):
 
     __slots__ = ("granted", "key", "waiting")
 
-    def __init__(self, key: tuple) -> None:
+    def __init__(self, key: LockKey) -> None:
         super().__init__()
         self.key = key
         self.granted: dict[Transaction, str] = {}
@@ -105,23 +107,23 @@ class LockManager(Part):
         "weighs_group_waits",
     )
 
-    def __init__(self, journal: Journal, now: Callable[[], float], timers: Any) -> None:
+    def __init__(self, journal: Journal, now: Callable[[], float], timers: Timers) -> None:
         super().__init__()
         self._journal = journal
         self._now = now
         self.timers = timers
-        self.resources: dict[tuple, Resource] = {}
+        self.resources: dict[LockKey, Resource] = {}
         self.deadlocks = 0
         self.range_locks = False  # until the first one, inserts need not look at gaps
         self.weighs_group_waits = True  # switch send_wait_log
-        self.running: Any = None  # the session that runs now: nobody else can ask or wait
+        self.running: Owner | None = None  # the session that runs now: nobody else can ask or wait
         self.on_deadlock: Callable[[Deadlock], None] = lambda deadlock: None
 
     # ------------------------------------------------------------------ asking
     def acquire(
         self,
         transaction: Transaction,
-        key: tuple,
+        key: LockKey,
         mode: str,
         *,
         timeout: int | None = None,
@@ -163,7 +165,7 @@ class LockManager(Part):
             transaction.short_locks.append(key)
         raise Wait
 
-    def give(self, transaction: Transaction, key: tuple, mode: str) -> None:
+    def give(self, transaction: Transaction, key: LockKey, mode: str) -> None:
         """Let ``transaction`` own ``key`` whoever else does: what it has had since it changed a row
         is asked for only when somebody reads that row, who may find an earlier reader there."""
         held = transaction.locks.get(key)
@@ -172,7 +174,7 @@ class LockManager(Part):
             resource = self.resources.get(key) or self._new_resource(key)
             self._grant(resource, transaction, wanted)
 
-    def wait_for_writer(self, transaction: Transaction, writer: Transaction, key: tuple) -> None:
+    def wait_for_writer(self, transaction: Transaction, writer: Transaction, key: LockKey) -> None:
         """Go on when ``writer``, who has changed what ``key`` stands for, has ended.
 
         Raises Wait, SqlError 1222 and 1205 to the one that asks, never to the writer.
@@ -182,7 +184,7 @@ class LockManager(Part):
         self.give(writer, key, "X")
         self.acquire(transaction, key, "S", short=True)
 
-    def try_acquire(self, transaction: Transaction, key: tuple, mode: str) -> bool:
+    def try_acquire(self, transaction: Transaction, key: LockKey, mode: str) -> bool:
         """Like ``acquire`` but never waits: False when it would (READPAST, skipped groups)."""
         held = transaction.locks.get(key)
         if held is not None and combine(held, mode) == held:
@@ -195,7 +197,7 @@ class LockManager(Part):
         self.acquire(transaction, key, mode)
         return True
 
-    def would_wait(self, transaction: Transaction | None, key: tuple, mode: str) -> bool:
+    def would_wait(self, transaction: Transaction | None, key: LockKey, mode: str) -> bool:
         """Whether ``acquire`` would have to wait now; changes nothing."""
         resource = self.resources.get(key)
         if resource is None:
@@ -205,7 +207,7 @@ class LockManager(Part):
         return not self._grantable(resource, transaction, wanted, held is not None)
 
     # ------------------------------------------------------------------ giving back
-    def release(self, transaction: Transaction, key: tuple) -> None:
+    def release(self, transaction: Transaction, key: LockKey) -> None:
         """Give one lock back before the transaction ends (short ones, rows that do not qualify)."""
         if self._journal.recording:
             self._journal.save(transaction)
@@ -230,7 +232,7 @@ class LockManager(Part):
         for key in locks:
             self._drop(transaction, key)
 
-    def cancel_wait(self, session: Any) -> None:
+    def cancel_wait(self, session: Owner) -> None:
         """Take a session's request out of the queue (timeout, attention, kill, victim)."""
         wait = session.wait
         resource = wait.resource
@@ -240,7 +242,7 @@ class LockManager(Part):
         session.end_wait()
         self._serve(resource)
 
-    def time_out(self, session: Any) -> None:
+    def time_out(self, session: Owner) -> None:
         """The session's LOCK_TIMEOUT ran out: its statement fails with 1222."""
         state = TIMEOUT_STATES.get(session.wait.resource.key[0], 56)
         if session.wait.quiet:
@@ -249,14 +251,14 @@ class LockManager(Part):
         self.cancel_wait(session)
         session.interrupt(SqlError(1222, state=state))
 
-    def _end_quietly(self, session: Any, number: int) -> None:
+    def _end_quietly(self, session: Owner, number: int) -> None:
         """The wait for an application lock is over without it; its statement runs again."""
         self.cancel_wait(session)
         session.expired = number
         session.wake()
 
     # ------------------------------------------------------------------ inside
-    def _new_resource(self, key: tuple) -> Resource:
+    def _new_resource(self, key: LockKey) -> Resource:
         resource = Resource(key)
         if self._journal.recording:
             self._journal.put(None, self, self.resources, key, resource)
@@ -280,7 +282,7 @@ class LockManager(Part):
         resource.granted[transaction] = mode
         transaction.locks[resource.key] = mode
 
-    def _drop(self, transaction: Transaction, key: tuple) -> None:
+    def _drop(self, transaction: Transaction, key: LockKey) -> None:
         resource = self.resources[key]
         if self._journal.recording:
             self._journal.save(resource)

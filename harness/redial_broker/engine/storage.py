@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sortedcontainers import SortedDict
 
@@ -19,6 +19,11 @@ from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.keys import key_part
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import SqlType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redial_broker.engine.needs import Home, IndexKey, Ordered, RowValues
 
 FIRST_HOBT = 72057594037927936
 """Heap-or-B-tree ids of user objects start here on a server."""
@@ -29,13 +34,14 @@ class Computed:
     """A computed column. text: in parentheses; persisted: as stated.
 
     value: (session, row) -> value, over a row whose other columns are there. bind: gives ``value``
-    for another column list. names: lower-case names of the columns it reads.
+    for another column list. names: lower-case names of the columns it reads. Any: the session is
+    only handed on here, and the value is one of T-SQL.
     """
 
     text: str
     persisted: bool
-    value: Callable[[Any, tuple], Any]
-    bind: Callable[[list[Column]], Callable[[Any, tuple], Any]]
+    value: Callable[[Any, RowValues], Any]
+    bind: Callable[[list[Column]], Callable[[Any, RowValues], Any]]
     names: frozenset[str] = frozenset()
 
 
@@ -73,11 +79,11 @@ class Check:
     """
 
     name: str
-    accepts: Callable[[Any, tuple], bool | None]
+    accepts: Callable[[Any, RowValues], bool | None]
     text: str = ""
     column: str = ""
     names: frozenset[str] = frozenset()
-    bind: Callable[[list[Column]], Callable[[Any, tuple], bool | None]] | None = None
+    bind: Callable[[list[Column]], Callable[[Any, RowValues], bool | None]] | None = None
     enabled: bool = True
 
 
@@ -110,7 +116,7 @@ PLAIN_OPTIONS = IndexOptions()
 
 
 class Index(Part):
-    """An index. The clustered one maps key -> row, a nonclustered one key -> clustered key.
+    """An index. The clustered one maps key -> row, a nonclustered one key -> clustered key: Any.
 
     A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
     them. ``writers`` maps a key with an uncommitted change to (transaction, value before);
@@ -173,21 +179,21 @@ class Index(Part):
             (ordinal, key_part(table.columns[ordinal], ordinal in descending))
             for ordinal in columns
         ]
-        self.where: Callable[[Any], bool] | None = None
+        self.where: Callable[[RowValues], bool] | None = None
         self.where_text = ""
-        self.bind: Any = None
+        self.bind: Callable[[list[Column]], Callable[[RowValues], bool]] | None = None
         self.options = PLAIN_OPTIONS
         self.disabled = False
-        self.entries: SortedDict = SortedDict()
-        self.writers: dict[Any, tuple[Transaction, Any]] = {}
-        self.ghosts: dict[Any, bool] = {}
-        self.versions: dict[Any, tuple[tuple[int, Any], ...]] = {}
+        self.entries: Ordered[IndexKey, Any] = SortedDict()
+        self.writers: dict[IndexKey, tuple[Transaction, Any]] = {}
+        self.ghosts: dict[IndexKey, bool] = {}
+        self.versions: dict[IndexKey, tuple[tuple[int, Any], ...]] = {}
 
-    def prefix(self, row: tuple) -> tuple:
+    def prefix(self, row: RowValues) -> IndexKey:
         """The ordered key columns of a row."""
         return tuple(part(row[ordinal]) for ordinal, part in self.parts)
 
-    def normalize(self, values: list | tuple) -> tuple:
+    def normalize(self, values: Sequence[Any]) -> IndexKey:
         """Seek values, in index-column order, as a key prefix."""
         return tuple(part(value) for (_, part), value in zip(self.parts, values, strict=False))
 
@@ -259,14 +265,14 @@ class Table(Part):
         name: str,
         columns: list[Column],
         *,
-        database: Any = None,
+        database: Home | None = None,
         schema: str = "dbo",
         object_id: int = 0,
         temporary: bool = False,
     ) -> None:
         super().__init__()
         self.journal = journal
-        self.database = database
+        self.database = cast("Home", database)  # None: nobody asks a table variable for it
         self.schema = schema
         self.name = name
         self.object_id = object_id
@@ -300,7 +306,7 @@ class Table(Part):
         """schema.table, as error texts print it."""
         return f"{self.schema}.{self.name}"
 
-    def with_computed(self, s: Any, row: tuple) -> tuple:
+    def with_computed(self, s: Any, row: RowValues) -> RowValues:
         """The row with the values of its computed columns, which follow from the other ones."""
         if not self.computed:
             return row
@@ -327,7 +333,7 @@ class Table(Part):
                     other.entries[self.index_key(other, key, row)] = key
 
     # ------------------------------------------------------------------ keys
-    def _clustered_key(self, row: tuple) -> tuple:
+    def _clustered_key(self, row: RowValues) -> IndexKey:
         index = self.clustered
         if index is None:
             return (self._next_row_id(),)
@@ -346,17 +352,17 @@ class Table(Part):
         return number
 
     @staticmethod
-    def index_key(index: Index, clustered_key: tuple, row: tuple) -> tuple:
+    def index_key(index: Index, clustered_key: IndexKey, row: RowValues) -> IndexKey:
         """The key of ``row`` in a nonclustered index."""
         key = index.prefix(row)
         return key if index.unique else (*key, *clustered_key)
 
-    def new_key(self, row: tuple) -> tuple:
+    def new_key(self, row: RowValues) -> IndexKey:
         """The clustered key a new row will have (draws a row id where one is needed)."""
         return self._clustered_key(row)
 
     # ------------------------------------------------------------------ raw changes, locks are held
-    def put(self, transaction: Transaction, index: Index, key: tuple, value: Any) -> None:
+    def put(self, transaction: Transaction, index: Index, key: IndexKey, value: Any) -> None:
         """Change one index entry (MISSING deletes), remembering the committed value."""
         writers = index.writers
         if key not in writers:
@@ -375,14 +381,14 @@ class Table(Part):
         self.journal.put(transaction, index, index.entries, key, value)
         transaction.log_used += 100
 
-    def insert(self, transaction: Transaction, key: tuple, row: tuple) -> None:
+    def insert(self, transaction: Transaction, key: IndexKey, row: RowValues) -> None:
         """Add a row to every index. Uniqueness was checked under locks."""
         self.put(transaction, self.rows, key, row)
         for index in self.indexes:
             if index.where is None or index.where(row):
                 self.put(transaction, index, self.index_key(index, key, row), key)
 
-    def delete(self, transaction: Transaction, key: tuple) -> None:
+    def delete(self, transaction: Transaction, key: IndexKey) -> None:
         """Remove a row from every index."""
         row = self.rows.entries[key]
         self.put(transaction, self.rows, key, MISSING)
@@ -390,7 +396,7 @@ class Table(Part):
             if index.where is None or index.where(row):
                 self.put(transaction, index, self.index_key(index, key, row), MISSING)
 
-    def replace(self, transaction: Transaction, key: tuple, row: tuple) -> None:
+    def replace(self, transaction: Transaction, key: IndexKey, row: RowValues) -> None:
         """Change a row whose clustered key stays; nonclustered entries move where they must."""
         old = self.rows.entries[key]
         self.put(transaction, self.rows, key, row)
@@ -413,7 +419,7 @@ class Table(Part):
         self.journal.assign(None, self, "next_identity", value + step)
         return value
 
-    def duplicate(self, index: Index, row: tuple) -> SqlError:
+    def duplicate(self, index: Index, row: RowValues) -> SqlError:
         """Error 2627 (constraint) or 2601 (unique index) for ``row``."""
         values = ", ".join(str(row[i]) if row[i] is not None else "<NULL>" for i in index.columns)
         if index.constraint:
@@ -424,7 +430,7 @@ class Table(Part):
         error.ignored = index.options.ignore_dup_key
         return error
 
-    def empty_copy(self, journal: Journal, database: Any, hobts: count[int]) -> Table:
+    def empty_copy(self, journal: Journal, database: Home, hobts: count[int]) -> Table:
         """The same definition with no rows, for a fresh database made from a template."""
         copy = Table(
             journal,

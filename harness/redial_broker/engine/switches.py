@@ -28,7 +28,7 @@ class Switch:
 
     values[0] is the default. fact: its number in docs/facts.md. meaning: what each value does.
     probe: the script in sql/probes whose row names the value a server has; by_hand: what to do
-    where no script can.
+    where no script can. Any: a value is a text, a number or a truth.
     """
 
     name: str
@@ -83,7 +83,7 @@ def silent(engine: Engine, name: str) -> Any:
     return engine.switches.get(name, SWITCHES[name].values[0])
 
 
-class Chosen(dict):
+class Chosen(dict):  # type: ignore[type-arg]  # dict[str, Any] would be another base
     """The values an instance was given; ``read`` holds the names of all switches asked for.
 
     What is read once and kept (at the creation of a queue, when a text is compiled) is in it too.

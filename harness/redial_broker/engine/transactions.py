@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redial_broker.engine.locks import LockManager
+    from redial_broker.engine.needs import IndexKey, LockKey, Owner
+    from redial_broker.engine.storage import Index
 
 
 class Transaction(Part):
-    """One transaction. Its ``owner`` is a session: ``owner.wait``, ``owner.wake()``, ``owner.id``,
-    ``owner.lock_timeout`` (ms, -1 forever) and ``owner.deadlock_priority`` are used by the locks.
-    ``owner.isolation`` is the level in force, lower-case words. snapshot, statement: the sequence
-    number the transaction, its waiting statement, reads row versions at (``engine.versions``).
-    ``events`` are tuples left for the watchers of its end (plain data: a transaction is rewound).
+    """One transaction. Its ``owner`` is a session. snapshot, statement: the sequence number the
+    transaction, its waiting statement, reads row versions at (``engine.versions``). ``events`` are
+    tuples left for the watchers of its end (plain data: a transaction is rewound): the event's
+    name, then whatever its watcher wants to know. ``undo``: records of the journal.
     """
 
     __slots__ = (
@@ -41,17 +42,17 @@ class Transaction(Part):
         "written",
     )
 
-    def __init__(self, owner: Any, descriptor: int, name: str = "user_transaction") -> None:
+    def __init__(self, owner: Owner, descriptor: int, name: str = "user_transaction") -> None:
         super().__init__()
         self.owner = owner
         self.descriptor = descriptor
         self.name = name
-        self.undo: list[tuple] = []
-        self.locks: dict[tuple, str] = {}
-        self.short_locks: list[tuple] = []
+        self.undo: list[tuple[Any, ...]] = []
+        self.locks: dict[LockKey, str] = {}
+        self.short_locks: list[LockKey] = []
         self.savepoints: list[tuple[str, int, int, int]] = []
-        self.written: list[tuple[Any, Any]] = []
-        self.events: list[tuple] = []
+        self.written: list[tuple[Index, IndexKey]] = []
+        self.events: list[tuple[Any, ...]] = []
         self.log_used = 0
         self.doomed = False
         self.begun = 0.0
@@ -120,7 +121,7 @@ class TransactionManager:
         self.journal = journal
         self.locks = locks
         self.versions = Versions(journal)
-        self.watchers: list[Callable[[Transaction, bool, list[tuple]], None]] = []
+        self.watchers: list[Callable[[Transaction, bool, list[tuple[Any, ...]]], None]] = []
         """Called at each end with (transaction, committed, its events), locks still held."""
 
     def commit(self, transaction: Transaction) -> None:

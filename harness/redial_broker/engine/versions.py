@@ -16,6 +16,7 @@ from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.switches import value
 
 if TYPE_CHECKING:
+    from redial_broker.engine.needs import IndexKey, LockKey
     from redial_broker.engine.storage import Index, Table
     from redial_broker.engine.transactions import Transaction
 
@@ -39,8 +40,8 @@ class Versions(Part):
         self._journal = journal
         self.sequence = 0
         self.readers: dict[tuple[Transaction, str], int] = {}
-        self.altered: dict[tuple, int] = {}
-        self.kept: dict[tuple[Index, tuple], bool] = {}
+        self.altered: dict[LockKey, int] = {}
+        self.kept: dict[tuple[Index, IndexKey], bool] = {}
 
     # ------------------------------------------------------------------ readers
     def enter(self, transaction: Transaction, table: Table) -> None:
@@ -143,11 +144,11 @@ def under_snapshot(transaction: Transaction) -> bool:
     return transaction.snapshot is not None
 
 
-def value_at(transaction: Transaction, index: Index, key: tuple, moment: int) -> Any:
+def value_at(transaction: Transaction, index: Index, key: IndexKey, moment: int) -> Any:
     """What ``transaction`` sees at ``key`` when it reads the database of ``moment``.
 
     Its own changes first; then the oldest value replaced after that moment; then what an
-    uncommitted writer found; then what stands there.
+    uncommitted writer found; then what stands there. Any: a row, a clustered key, or MISSING.
     """
     writer = index.writers.get(key)
     if writer is not None and writer[0] is transaction:
@@ -158,7 +159,7 @@ def value_at(transaction: Transaction, index: Index, key: tuple, moment: int) ->
     return index.entries.get(key, MISSING) if writer is None else writer[1]
 
 
-def refuse_conflict(transaction: Transaction, index: Index, key: tuple) -> None:
+def refuse_conflict(transaction: Transaction, index: Index, key: IndexKey) -> None:
     """Raise SqlError 3960 when ``key`` was changed and committed after the snapshot was taken."""
     chain = index.versions.get(key)
     if chain and transaction.snapshot is not None and chain[-1][0] > transaction.snapshot:
