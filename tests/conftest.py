@@ -7,7 +7,6 @@ import logging
 import os
 import resource
 import sys
-from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from hypothesis import settings
 
 from redial.paths import ROOT
 from tests import installed
-from tests.sampling import FULL, SMALL, full
+from tests.sampling import FULL, SMALL, full, sample
 
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
@@ -27,11 +26,12 @@ settings.load_profile("redial")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker: sampled(every=N)."""
+    """Name the marker: sampled(every=N), with what tests.sampling.sample takes besides."""
     config.addinivalue_line(
         "markers",
-        "sampled(every): a family with more variants than the suite has time for; every N-th runs, "
-        f"always the same ones, and all of them with {FULL}=1",
+        "sampled(every, meets, last): a family with more variants than the suite has time for; every N-th "
+        "runs, and the last, always the same ones; of the arguments that meets names each choice is "
+        f"met; and all of them run with {FULL}=1",
     )
     config.addinivalue_line(
         "markers", "breaks_the_broker: raises inside the embedded broker, to see who else suffers"
@@ -125,7 +125,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a sample does not take: by its place in the family, so always the same.
+    """Leave out what a sample does not take (tests/sampling.py); it is always the same.
 
     Folders with Spark tests come first: --dist worksteal gives the head of the list to one process,
     so one JVM is started and warmed, and what the others take over is from the other end.
@@ -134,16 +134,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.path.parent not in spark)
     if full():
         return
-    place: Counter[str] = Counter()
-    kept, left = [], []
+    families: dict[str, list[pytest.Item]] = {}
     for item in items:
-        marker = item.get_closest_marker("sampled")
-        family = item.nodeid.split("[")[0]
-        every = marker.kwargs["every"] if marker else 1
-        (kept if place[family] % every == 0 else left).append(item)
-        place[family] += 1
+        if item.get_closest_marker("sampled"):
+            families.setdefault(item.nodeid.split("[")[0], []).append(item)
+    left: list[pytest.Item] = []
+    for family in families.values():
+        marker = family[0].get_closest_marker("sampled")
+        arguments = [item.callspec.params if hasattr(item, "callspec") else {} for item in family]
+        kept = sample(arguments, **marker.kwargs)
+        left += [item for place, item in enumerate(family) if place not in kept]
+    gone = set(left)
     config.hook.pytest_deselected(items=left)
-    items[:] = kept
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,10 @@
 """How much of a family is run: a sample, always the same, or all of it."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 FULL = "REDIAL_FULL"
 """Environment variable: 1 runs every variant of every family (``invoke test --full``)."""
@@ -9,6 +13,35 @@ FULL = "REDIAL_FULL"
 def full() -> bool:
     """Whether every variant of every family is wanted."""
     return os.environ.get(FULL) == "1"
+
+
+def parts(value: Any) -> Iterable[str]:
+    """The choices in an argument: the words of a name, the members of a tuple, or itself."""
+    if isinstance(value, str):
+        return value.split("-")
+    return [str(one) for one in value] if isinstance(value, tuple) else [str(value)]
+
+
+def sample(
+    family: Sequence[Mapping[str, Any]], every: int, meets: Sequence[str] = (), last: bool = True
+) -> set[int]:
+    """The places in a family that run, always the same: every N-th, the last, and as many more as
+    it takes until each choice of the arguments ``meets`` is met. So a new choice is never left out,
+    nor is a new case at the end of its list.
+
+    family: the arguments of each case, by name. last: not for lists that a program has made.
+    """
+    kept = set(range(0, len(family), every)) | set(range(len(family))[-1:] if last else ())
+    choices = [
+        {(name, part) for name in meets if name in case for part in parts(case[name])}
+        for case in family
+    ]
+    met = set().union(*(choices[place] for place in kept))
+    for place, own in enumerate(choices):
+        if not own <= met:
+            kept.add(place)
+            met |= own
+    return kept
 
 
 def crash_stride(usual: int) -> int:

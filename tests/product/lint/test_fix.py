@@ -75,7 +75,7 @@ def proven(scripts: list[str], name: str, using) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=24)
+@pytest.mark.sampled(every=24, last=False)
 @pytest.mark.parametrize("path", rendered().values(), ids=rendered())
 def test_a_rendered_file_says_the_same_after_fix(path, using):
     proven([path.read_text(encoding="utf-8")], path.name, using)
