@@ -91,15 +91,6 @@ class Validation(StrEnum):
 
 
 AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
-    Key: tuple(Key),
-    Recycle: tuple(Recycle),
-    TimerStrategy: tuple(TimerStrategy),
-    LookupHint: tuple(LookupHint),
-    Order: tuple(Order),
-    Delivery: tuple(Delivery),
-    Processing: tuple(Processing),
-    Signing: tuple(Signing),
-    EnableBroker: tuple(EnableBroker),
-    Validation: tuple(Validation),
+    kind: tuple(kind) for kind in StrEnum.__subclasses__() if kind.__module__ == __name__
 }
 """What templates exist for; a modelled value outside is refused by name, never ignored."""

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redial.config import Config
+from redial.config.choices import Delivery, Key, Order, Processing, Recycle, TimerStrategy
 
 END_OF_STREAM = "EndOfStream"
 EVENT = "//combo/event"
@@ -51,13 +52,13 @@ MODES: dict[str, dict[str, Any]] = {
 """Receive mode: sets by several readers that wait, or one row by one reader that leaves at once.
 It is the target's alone, so it is dealt in turn: each value of every choice meets both."""
 
-KEYS = ("spid", "application", "pool", "single", "message")
-RECYCLES = ("never", "timer", "aged_out")
-ORDERS = ("conversation", "key")
-DELIVERIES = ("at_least_once", "exactly_once")
+KEYS = tuple(choice.value for choice in Key)
+RECYCLES = tuple(choice.value for choice in Recycle)
+ORDERS = tuple(choice.value for choice in Order)
+DELIVERIES = tuple(choice.value for choice in Delivery)
 WHO = ("anonymous", "who")
-PROCESSINGS = ("land", "hook")
-COMPARISONS = ("article", "lock_timeout", "lock_timeout_rearm", "low_priority")
+PROCESSINGS = tuple(choice.value for choice in Processing)
+COMPARISONS = tuple(choice.value for choice in TimerStrategy if choice != TimerStrategy.TWO_PHASE)
 """Strategies that are never shipped; they are tried with one key and one of everything else."""
 
 EXTRAS: dict[str, dict[str, Any]] = {

@@ -1,35 +1,19 @@
-"""Every scenario by its name."""
+"""Every scenario by its name: the modules beside this one that have a SCENARIO."""
 
 from __future__ import annotations
 
-from redial_lab.scenarios import (
-    day,
-    deadlock_storm,
-    hot_keys,
-    leak_and_clean_up,
-    long_transactions,
-    poison,
-    pool_contention,
-    reader_crash_loop,
-    recycle_race,
-    resend_under_load,
-    target_down,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
+from redial_lab import scenarios
 from redial_lab.scenarios.story import Scenario
 
-STORIES = (
-    deadlock_storm,
-    recycle_race,
-    resend_under_load,
-    poison,
-    leak_and_clean_up,
-    target_down,
-    day,
-    pool_contention,
-    long_transactions,
-    reader_crash_loop,
-    hot_keys,
-)
+_MODULES = [
+    import_module(f"{scenarios.__name__}.{found.name}")
+    for found in iter_modules(scenarios.__path__)
+    if found.name != "all"
+]
+STORIES = tuple(module for module in _MODULES if hasattr(module, "SCENARIO"))
 
 SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
 

@@ -16,6 +16,7 @@ from redial_lab.explore import Limits, World, search
 from redial_lab.explore.queries import ask
 from redial_lab.proof.places import PLACES
 from redial_lab.proof.setups import FAULTS, Setup
+from tests.choices import KEYS, usual_recycle
 
 MOST = Limits(transitions=15_000)
 ENDS = tuple(name for name in FAULTS if name.endswith(("_now", "_cleaned")))
@@ -41,7 +42,6 @@ VALUES.append(
     }
 )
 """Together: a target that has ended stays (DO), messages on their way wait, another END dooms."""
-KEYS = ("spid", "application", "pool", "single", "message")
 
 
 def setup(**fields: object) -> Setup:
@@ -95,12 +95,12 @@ def test_nor_do_the_lifetimes_of_both_sides(enqueue_at):
     holds(setup(expiries=2, switches={"enqueue_at": enqueue_at}))
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=4, meets=("key",))
 @pytest.mark.parametrize(("key", "fault"), list(product(KEYS[1:], (*ENDS, "expiry"))))
 def test_the_same_under_every_key(key, fault):
-    never = {"recycle": "never"} if key in ("single", "message") else {}
+    recycle = {"recycle": usual_recycle(key)}
     ends = {"expiries": 1} if fault == "expiry" else {"faults": (fault,)}
-    holds(setup(key=key, **never, **ends))
+    holds(setup(key=key, **recycle, **ends))
 
 
 @pytest.mark.sampled(every=3)

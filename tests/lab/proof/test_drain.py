@@ -6,6 +6,7 @@ import pytest
 
 from redial_lab.explore import Limits, Scenario, search
 from redial_lab.proof.drain import drained, with_key
+from tests.choices import OTHERS
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:
@@ -24,11 +25,11 @@ def test_a_sender_gets_in_before_the_gate_or_is_refused(in_transaction, warm, rc
     exhausted_and_clean(drained(in_transaction=in_transaction, warm=warm, cold=not warm, rcsi=rcsi))
 
 
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=5, meets=("key",))
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 @pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
-@pytest.mark.parametrize("key", ["pool", "single", "message"])
+@pytest.mark.parametrize("key", OTHERS)
 def test_so_does_one_that_shares_its_dialog_or_has_no_row(key, in_transaction, warm, rcsi):
     exhausted_and_clean(
         drained(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from redial.config import Config
-from redial.config.choices import AVAILABLE, Key, Recycle
+from redial.config.choices import Recycle
 from redial.render import render
 from redial.tsql import split_batches
 from redial_broker.engine.switches import SWITCHES, check, shown
@@ -19,21 +19,19 @@ from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_broker.instance.snapshot import Snapshot
+from tests.choices import KEYS, PLAIN, WITH_ROWS, WITHOUT_ROWS
 from tests.product.sql.lab import AUDIT
 
-KEYS = tuple(key.value for key in AVAILABLE[Key])
-"""The key variants there are templates for."""
-
-SHARED_ROW = tuple(key for key in KEYS if key in {"spid", "application", "pool"})
+SHARED_ROW = WITH_ROWS
 """Those whose sender owns a row of SessionConversations."""
 
 BATCH = " in a batch"
 """Behind a key: the caller sends by usp_SendBatch, a message at a time, instead of usp_Send."""
 
-WAYS = (*KEYS, *(key + BATCH for key in KEYS if key in {"spid", "application"}))
+WAYS = (*KEYS, *(key + BATCH for key in KEYS if key in PLAIN))
 ROW_WAYS = tuple(way for way in WAYS if way.removesuffix(BATCH) in SHARED_ROW)
 
-NEVER = {"single", "message"}
+NEVER = set(WITHOUT_ROWS)
 """Keys that know no recycling."""
 
 

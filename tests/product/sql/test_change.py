@@ -1,11 +1,10 @@
 """Another choice on a deployed configuration: the gate, the drain, and nothing lost on the way."""
 
-from itertools import product
-
 import pytest
 
 from redial.config import Config
-from redial.config.choices import AVAILABLE, Key, Recycle
+from redial.config.choices import Key, Recycle
+from tests.choices import PAIRS
 from tests.sampling import crash_stride
 
 from . import catalog
@@ -15,12 +14,7 @@ from .lab import AUDIT, Client
 STRIDE = crash_stride(15)
 """Every how many batches the test of a killed change kills."""
 
-ROWLESS = (Key.SINGLE, Key.MESSAGE)
-CHOICES = [
-    (key, recycle)
-    for key, recycle in product(AVAILABLE[Key], AVAILABLE[Recycle])
-    if key not in ROWLESS or recycle == Recycle.NEVER
-]
+CHOICES = [(Key(key), Recycle(recycle)) for key, recycle in PAIRS]
 
 
 def config_of(key: Key, recycle: Recycle, **sections: object) -> Config:

@@ -3,6 +3,7 @@
 import pytest
 
 from redial.config import Config
+from tests.choices import OTHERS, PAIRS
 
 from .bare import Bare, another, installation
 from .lab import AUDIT, Client
@@ -117,10 +118,7 @@ def test_a_type_added_without_a_new_version_is_refused_before_anything_changes(b
     assert bare.catalog() == before
 
 
-@pytest.mark.parametrize(
-    ("key", "recycle"),
-    [("pool", "timer"), ("pool", "aged_out"), ("single", "never"), ("message", "never")],
-)
+@pytest.mark.parametrize(("key", "recycle"), [pair for pair in PAIRS if pair[0] in OTHERS])
 def test_every_key_takes_a_new_version_and_a_new_type(key, recycle):
     bare = Bare()
     sections = {"conversation": {"key": key, "recycle": recycle}}

@@ -2,15 +2,15 @@
 
 import pytest
 
+from tests.choices import OTHERS, WITHOUT_ROWS, usual_recycle
+
 from .lab import Client, Lab, configured, send
 
 DRAIN = "DECLARE @r int; EXECUTE @r = audit.usp_Drain @reason = N'test', @WhatIf = 0; SELECT @r;"
-KEYS = ("pool", "single", "message")
 
 
 def lab_with(key: str, **sections) -> Lab:
-    recycle = "never" if key in ("single", "message") else "timer"
-    conversation = {"key": key, "recycle": recycle}
+    conversation = {"key": key, "recycle": usual_recycle(key)}
     return Lab(configured(conversation=conversation, pool={"size": 3}, **sections))
 
 
@@ -19,7 +19,7 @@ def leaked(lab: Lab, what_if: int = 1) -> list[tuple[str, str]]:
     return [row[-2:] for row in lab.rows(f"EXECUTE audit.usp_EndLeaked @WhatIf = {what_if};")]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", OTHERS)
 def test_a_drain_waits_for_a_sender_closes_all_and_the_gate_opens_again(key):
     lab = lab_with(key)
     sender, operator = Client(lab), Client(lab)
@@ -38,7 +38,7 @@ def test_a_drain_waits_for_a_sender_closes_all_and_the_gate_opens_again(key):
     assert lab.bodies() == [b"\x01", b"\x02", b"\x04"]
 
 
-@pytest.mark.parametrize("key", ["single", "message"])
+@pytest.mark.parametrize("key", WITHOUT_ROWS)
 def test_a_drain_never_makes_a_new_sender_wait(key):
     """While it cannot close the gate, senders come and go; then it says the gate is still open."""
     lab = lab_with(key)
@@ -128,7 +128,7 @@ def test_an_idle_slot_of_a_pool_is_retired_and_stays_a_slot():
     assert lab.rows("SELECT COUNT(*), COUNT(BegunUtc) FROM audit.SessionConversations;") == [(3, 0)]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", OTHERS)
 def test_health_is_quiet_with_every_key(key):
     lab = lab_with(key)
     Client(lab).execute(send("0x01"))

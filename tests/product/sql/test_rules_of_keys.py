@@ -6,16 +6,13 @@ from functools import cache
 import pytest
 
 from redial.render import render
+from tests.choices import PAIRS, WITH_ROWS, WITHOUT_ROWS
 
 from .lab import configured
 from .test_rules import ON_R, code
 
-ROWS = [
-    (key, recycle)
-    for key in ("spid", "application", "pool")
-    for recycle in ("never", "timer", "aged_out")
-]
-NO_ROWS = [("single", "never"), ("message", "never")]
+ROWS = [pair for pair in PAIRS if pair[0] in WITH_ROWS]
+NO_ROWS = [pair for pair in PAIRS if pair[0] in WITHOUT_ROWS]
 SENDING = (
     "usp_Send",
     "usp_AcquireConversation",
