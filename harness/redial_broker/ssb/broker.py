@@ -27,6 +27,7 @@ from redial_broker.ssb.notifications import EventNotification, SystemQueue
 if TYPE_CHECKING:
     from redial_broker.engine.kernel import Engine
     from redial_broker.engine.transactions import Transaction
+    from redial_broker.ssb.needs import BrokerEvent, BrokerHome, Caller, TimerKey
     from redial_broker.ssb.queue import Queue
 
 
@@ -41,8 +42,7 @@ def _silent(who: str, text: str) -> None:
 class Broker(Part):
     """Service Broker of one database.
 
-    database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
-    rows in the transmission queue (may list too many). sides: (conversation id, whether it is the
+    senders: endpoints that may have rows in the transmission queue (may list too many). sides: (conversation id, whether it is the
     initiator's) -> endpoint, for all in ``endpoints``. missed: timers that came due while the
     broker was disabled. raised: events of open transactions, to be posted at their commit.
     activate(queue): starts an activated task; log(who, text): ERRORLOG; may_send(endpoint,
@@ -81,7 +81,7 @@ class Broker(Part):
         "sides",
     )
 
-    def __init__(self, engine: Engine, database: Any) -> None:
+    def __init__(self, engine: Engine, database: BrokerHome) -> None:
         super().__init__()
         self.engine = engine
         self.database = database
@@ -101,13 +101,13 @@ class Broker(Part):
         self.bindings: dict[str, RemoteServiceBinding] = {}
         self.priorities: dict[str, Priority] = {}
         self.notifications: dict[tuple[int, str], EventNotification] = {}
-        self.raised: dict[int, tuple] = {}
+        self.raised: dict[int, tuple[Transaction, EventNotification, str, bytes]] = {}
         self.counters = Counters()
         self.endpoints: dict[str, Endpoint] = {}
         self.sides: dict[tuple[str, bool], Endpoint] = {}
         self.groups: dict[str, Group] = {}
         self.senders: dict[str, Endpoint] = {}
-        self.missed: dict[tuple[str, Any], bool] = {}
+        self.missed: dict[tuple[str, TimerKey], bool] = {}
         self.next_id = names.FIRST_USER_ID + 1
         self.activate: Callable[[Queue], None] = _nobody
         self.log: Callable[[str, str], None] = _silent
@@ -122,7 +122,7 @@ class Broker(Part):
             engine.transactions.watchers.append(ends.transaction_ended)
 
     # ------------------------------------------------------------------ small things
-    def note(self, transaction: Transaction, event: tuple) -> None:
+    def note(self, transaction: Transaction, event: BrokerEvent) -> None:
         """Leave an event for ``ends.transaction_ended``."""
         if self.engine.journal.recording:
             self.engine.journal.save(transaction)
@@ -201,11 +201,11 @@ class Broker(Part):
         notifications.activation_needed(queue)
 
     # ------------------------------------------------------------------ what the instance calls
-    def timer_due(self, kind: str, key: tuple) -> None:
+    def timer_due(self, kind: str, key: TimerKey) -> None:
         """One of our timers has come due. key: (database id, what)."""
         timers.due(self, kind, key)
 
-    def task_ended(self, queue: Queue, session: Any, killed: bool = False) -> None:
+    def task_ended(self, queue: Queue, session: Caller, killed: bool = False) -> None:
         """An activated task of ``queue`` has ended; its session must not have been reused yet.
 
         killed: from outside, not by its procedure.
@@ -239,7 +239,7 @@ class Broker(Part):
         found += [queue.monitor for queue in self.queues()]
         return found
 
-    def copy(self, database: Any) -> Broker:
+    def copy(self, database: BrokerHome) -> Broker:
         """The same definitions for a database made from a template; no conversations.
 
         The copied queues take the place of the template's in ``database.objects``.
@@ -289,7 +289,7 @@ class Broker(Part):
             [(n.name, event, body) for _, (_, n, event, body) in sorted(self.raised.items())],
         )
 
-    def _definitions(self) -> list:
+    def _definitions(self) -> list[object]:
         """What can be created and altered, but for services, which hash themselves."""
         return [
             sorted(

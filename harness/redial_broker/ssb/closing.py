@@ -85,6 +85,7 @@ def _retain(endpoint: Endpoint) -> None:
     engine.timers.set(None, "ssb.closed", (broker.database.id, endpoint.handle), until)
 
 
+# Any: it stands for empty mappings of several types.
 _NOTHING: Any = MappingProxyType({})
 """What a CLOSED endpoint has of everything; a write to it is a mistake and raises TypeError."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from redial_broker.engine.clock import EPOCH
 from redial_broker.engine.ids import stream_guid
@@ -22,7 +22,10 @@ from redial_broker.engine.types import (
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from redial_broker.ssb.conversation import Endpoint
+    from redial_broker.ssb.needs import Stored
 
 _COLUMNS = (
     # name, type, how it comes from the endpoint e, the message m and the status s
@@ -53,15 +56,15 @@ BROKER_NAMES = frozenset({"service_name", "service_contract_name", "message_type
 NAMES = {name: position for position, (name, _, _) in enumerate(_COLUMNS)}
 QUEUING_ORDER = NAMES["queuing_order"]
 
-Builder = Callable[["Endpoint", tuple, int], tuple]
+Builder = Callable[["Endpoint", tuple, int], tuple]  # type: ignore[type-arg]  # Stored; a row
 
 
-def _moment(message: tuple) -> Any:
+def _moment(message: Stored) -> datetime:
     """Enqueue time as datetime, UTC."""
     return EPOCH + timedelta(seconds=message[4])
 
 
-def _message_id(endpoint: Endpoint, message: tuple) -> str:
+def _message_id(endpoint: Endpoint, message: Stored) -> str:
     """A uniqueidentifier of the message, the same whenever it is asked for."""
     return stream_guid(endpoint.broker.engine.seed, f"message/{endpoint.handle}/{message[0]}", 0)
 
@@ -73,8 +76,8 @@ def row_builder(positions: tuple[int, ...]) -> Builder:
     Put together from the fragments above only: a RECEIVE builds one such row per message.
     """
     fields = "".join(f"{_COLUMNS[position][2]}, " for position in positions)
-    space: dict[str, Any] = {"moment": _moment, "message_id": _message_id}
-    return eval(f"lambda e, m, s: ({fields})", space)
+    space: dict[str, object] = {"moment": _moment, "message_id": _message_id}
+    return cast(Builder, eval(f"lambda e, m, s: ({fields})", space))
 
 
 full_row = row_builder(tuple(range(len(_COLUMNS))))

@@ -7,7 +7,7 @@ so that the undo of one transaction can never overwrite what another one committ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.journal import Part
 from redial_broker.ssb.switches import value
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.definitions import Contract, Service
     from redial_broker.ssb.inbox import Inbox
+    from redial_broker.ssb.needs import Waiting
 
 OPEN, ENDED, CLOSED, GONE = "", "ended", "closed", "gone"
 """What an endpoint's own side did: nothing; END that is not yet delivered; END (target: the row
@@ -131,7 +132,7 @@ class Endpoint(Part):
         self.arrivals: dict[Transaction, str] = {}
         self.send_sequence = 0
         self.peer: Endpoint | None = None
-        self.pending: dict[int, tuple] = {}
+        self.pending: dict[int, Waiting] = {}
         self.pending_writer: Transaction | None = None
         self.pending_settled = 0
         self.status = ""
@@ -158,7 +159,7 @@ class Endpoint(Part):
         if told == PEER_ENDED:
             return "DI"
         if told == PEER_ERROR:
-            return value(self.broker.engine, "error_receiver_state")
+            return cast(str, value(self.broker.engine, "error_receiver_state"))
         if told:
             return "ER"
         return "SO" if self.is_initiator and self.send_sequence == 0 else "CO"

@@ -17,13 +17,19 @@ from redial_broker.ssb.faults import fault
 from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeVar
+
+    from redial_broker.ssb.needs import BodyCheck
+
+    _D = TypeVar("_D")
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.conversation import Endpoint
     from redial_broker.ssb.queue import Queue
 
 
-def find(mapping: dict[str, Any], name: str, verb: str, what: str) -> Any:
+def find(mapping: dict[str, _D], name: str, verb: str, what: str) -> _D:
     """The definition of that name. Raises SqlError 15151."""
     found = mapping.get(name)
     if found is None:
@@ -31,7 +37,7 @@ def find(mapping: dict[str, Any], name: str, verb: str, what: str) -> Any:
     return found
 
 
-def refuse_taken(mapping: dict[str, Any], name: str) -> None:
+def refuse_taken(mapping: Mapping[str, object], name: str) -> None:
     """Raises SqlError 2714 when the name is taken."""
     if name in mapping:
         raise SqlError(2714, name, state=6)
@@ -55,7 +61,7 @@ def create_message_type(
     name: str,
     validation: str = names.NONE,
     owner: int = DBO,
-    collection: Any = None,
+    collection: BodyCheck | None = None,
 ) -> MessageType:
     """CREATE MESSAGE TYPE. collection: the schema collection of VALID_XML."""
     refuse_taken(broker.message_types, name)
@@ -66,7 +72,11 @@ def create_message_type(
 
 
 def alter_message_type(
-    broker: Broker, transaction: Transaction, name: str, validation: str, collection: Any = None
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    validation: str,
+    collection: BodyCheck | None = None,
 ) -> None:
     """ALTER MESSAGE TYPE: messages already in a queue are not touched."""
     old = find(broker.message_types, name, "alter", "message type")
@@ -293,7 +303,7 @@ def create_priority(
 
 
 def alter_priority(broker: Broker, transaction: Transaction, name: str, **changes: Any) -> Priority:
-    """ALTER BROKER PRIORITY: what is not among ``changes`` stays."""
+    """ALTER BROKER PRIORITY: what is not among ``changes`` (fields of Priority) stays."""
     old: Priority = find(broker.priorities, name, "alter", "broker priority")
     fields = {
         "contract": old.contract,

@@ -14,6 +14,7 @@ from redial_broker.engine.journal import Part
 
 if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
+    from redial_broker.ssb.needs import BodyCheck
     from redial_broker.ssb.queue import Queue
 
 DBO = 1
@@ -31,7 +32,7 @@ class MessageType:
     name: str
     validation: str
     owner: int = DBO
-    collection: Any = None
+    collection: BodyCheck | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.conversation import Endpoint, Group
     from redial_broker.ssb.inbox import Inbox
+    from redial_broker.ssb.needs import BrokerEvent
     from redial_broker.ssb.queue import Queue
 
 
-def transaction_ended(transaction: Transaction, committed: bool, events: list[tuple]) -> None:
+def transaction_ended(transaction: Transaction, committed: bool, events: list[BrokerEvent]) -> None:
     """Watcher of every transaction's end; see the module's docstring.
 
     What fails for one conversation is raised when the others have had their turn.
@@ -51,7 +52,7 @@ def transaction_ended(transaction: Transaction, committed: bool, events: list[tu
         raise failed[0]
 
 
-def _count_rollback(events: list[tuple]) -> None:
+def _count_rollback(events: list[BrokerEvent]) -> None:
     """Every verb locks a conversation group: a transaction that did has used the broker."""
     group = next((event[1] for event in events if event[0] == "ssb.group"), None)
     if group is not None:
@@ -60,14 +61,14 @@ def _count_rollback(events: list[tuple]) -> None:
 
 
 # ---------------------------------------------------------------------- after a commit
-def _created(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _created(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     endpoint = event[1]
     if endpoint.creator is transaction:
         endpoint.broker.engine.journal.assign(None, endpoint, "creator", None)
         alarms.arm(endpoint)
 
 
-def _enqueued(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _enqueued(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     inbox: Inbox = event[1]
     if inbox.writer is transaction:
         inbox.endpoint.broker.engine.journal.assign(None, inbox, "writer", None)
@@ -76,7 +77,7 @@ def _enqueued(transaction: Transaction, event: tuple, queues: dict) -> None:
     vacate(inbox.endpoint)
 
 
-def _special(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _special(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     _, inbox, key = event
     found = inbox.special.get(key)
     if found is not None and found[1] is transaction:
@@ -85,7 +86,7 @@ def _special(transaction: Transaction, event: tuple, queues: dict) -> None:
         queues.setdefault(inbox.endpoint.service.queue, False)
 
 
-def _held(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _held(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     _, queue, order = event
     row = queue.held.get(order)
     if row is not None:
@@ -94,7 +95,7 @@ def _held(transaction: Transaction, event: tuple, queues: dict) -> None:
             queue.release_held()
 
 
-def _received(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _received(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     inbox: Inbox = event[1]
     queue = inbox.endpoint.service.queue
     if inbox.endpoint.dead and not inbox.left:
@@ -107,7 +108,7 @@ def _received(transaction: Transaction, event: tuple, queues: dict) -> None:
     queues.setdefault(queue, False)
 
 
-def _arrived(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _arrived(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """What the transaction told an endpoint now holds for everybody."""
     endpoint: Endpoint = event[1]
     kind = endpoint.arrivals.get(transaction)
@@ -120,7 +121,7 @@ def _arrived(transaction: Transaction, event: tuple, queues: dict) -> None:
     transmission.retry(endpoint, transaction)
 
 
-def _own_end(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _own_end(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     endpoint: Endpoint = event[1]
     peer = endpoint.peer
     if (endpoint.own == GONE and endpoint.dead < 2) or (
@@ -142,60 +143,60 @@ def _release_held_back(peer: Endpoint | None, ending: Transaction) -> None:
         transmission.retry(peer, ending)
 
 
-def _end_undone(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _end_undone(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     _release_held_back(event[1].peer, transaction)
 
 
-def _expired(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _expired(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """LIFETIME has passed while this transaction was open, which had sent (F-457)."""
     timers.expire(event[1], transaction)
 
 
-def _pending(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _pending(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     endpoint: Endpoint = event[1]
     if endpoint.pending_writer is transaction:
         endpoint.broker.engine.journal.assign(None, endpoint, "pending_writer", None)
     transmission.retry(endpoint, transaction)
 
 
-def _alarm(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _alarm(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     endpoint: Endpoint = event[1]
     if endpoint.alarm_writer is transaction:
         endpoint.broker.engine.journal.assign(None, endpoint, "alarm_writer", None)
     alarms.arm(endpoint)
 
 
-def _altered(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _altered(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """Definitions or broker options have changed: monitors and waiting rows may care."""
     broker_altered(event[1], transaction)
 
 
-def _queue_altered(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _queue_altered(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     queue_altered(event[1])
     transmission.retry_later(event[1].broker, transaction)
 
 
-def _watched(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _watched(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """An event notification for QUEUE_ACTIVATION was created or dropped."""
     event[1].monitor.altered()
 
 
-def _look(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _look(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """Conversations of a queue are gone: sessions that wait there look again."""
     event[1].wake()
 
 
-def _raised(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _raised(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """Definitions have changed that event notifications ask for."""
     notifications.committed(event[1], transaction)
 
 
-def _dropped(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _dropped(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """A queue is gone: whoever waits there fails at once."""
     event[1].wake(SqlError(208, event[1].full_name))
 
 
-def _moved(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _moved(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """ALTER SERVICE .. ON QUEUE has held or not: list its messages where the service is now."""
     _, service, both = event
     for endpoint in service.broker.endpoints.values():
@@ -209,7 +210,7 @@ def _moved(transaction: Transaction, event: tuple, queues: dict) -> None:
     queues.setdefault(service.queue, False)
 
 
-def _group(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _group(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """A group becomes free: unread messages of it can be received by others."""
     group: Group = event[1]
     for endpoint in group.members.values():
@@ -260,7 +261,9 @@ _COMMITTED = {
 
 
 # ---------------------------------------------------------------------- after a rollback
-def _received_again(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _received_again(
+    transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]
+) -> None:
     """The messages are back. Five times in a row, and the queue is switched off."""
     _, inbox, first = event
     queue = inbox.endpoint.service.queue
@@ -272,23 +275,25 @@ def _received_again(transaction: Transaction, event: tuple, queues: dict) -> Non
         notifications.queue_disabled(queue)
 
 
-def _undone(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _undone(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     """What was put in is out again; the ready list may still name the inbox."""
     inbox: Inbox = event[1]
     inbox.endpoint.service.queue.relist(inbox)
     vacate(inbox.endpoint)
 
 
-def _alarm_back(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _alarm_back(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     alarms.arm(event[1])
 
 
-def _pending_back(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _pending_back(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
     if event[1].pending:
         transmission.retry(event[1], transaction)
 
 
-def _queue_altered_back(transaction: Transaction, event: tuple, queues: dict) -> None:
+def _queue_altered_back(
+    transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]
+) -> None:
     """Rows that found the queue busy may go on."""
     transmission.retry_all(event[1].broker, transaction)
 

@@ -9,12 +9,17 @@ order and stand apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.journal import MISSING, Part
 from redial_broker.engine.switches import silent
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from redial_broker.ssb.needs import ReadyKey, Stored
+
+    _K = TypeVar("_K")
     from collections.abc import Iterator
 
     from redial_broker.engine.transactions import Transaction
@@ -24,7 +29,7 @@ TIMER, FAULT = 0, 1
 """Ranks of special rows: DialogTimer comes before Error, both before numbered messages
 (broker-system-messages page)."""
 
-Message = tuple
+Message = tuple  # type: ignore[type-arg]  # ``needs.Stored`` says of what
 """(queuing_order, message_sequence_number, MessageType, body, enqueue time in clock seconds)."""
 
 
@@ -58,13 +63,13 @@ class Inbox(Part):
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__()
         self.endpoint = endpoint
-        self.rows: dict[int, Message] = {}
-        self.special: dict[tuple[int, int], tuple[Message, Transaction | None]] = {}
-        self.kept: dict[int, Message] = {}
-        self.sent: dict[int, Message] = {}
+        self.rows: dict[int, Stored] = {}
+        self.special: dict[tuple[int, int], tuple[Stored, Transaction | None]] = {}
+        self.kept: dict[int, Stored] = {}
+        self.sent: dict[int, Stored] = {}
         self.base = self.head = self.tail = self.settled = 0
         self.writer: Transaction | None = None
-        self.ready_key: tuple | None = None
+        self.ready_key: ReadyKey | None = None
         self.cut: int | None = None
         self.left = False
 
@@ -83,7 +88,9 @@ class Inbox(Part):
             return self.tail
         return self.settled
 
-    def visible_special(self, transaction: Transaction | None, own: bool = True) -> list:
+    def visible_special(
+        self, transaction: Transaction | None, own: bool = True
+    ) -> list[tuple[int, int]]:
         """Keys of the special rows a transaction may receive, in order."""
         return sorted(
             key
@@ -99,7 +106,7 @@ class Inbox(Part):
             self.special and self.visible_special(transaction, own)
         )
 
-    def stored(self) -> Iterator[tuple[int, Message, Any]]:
+    def stored(self) -> Iterator[tuple[int, Stored, Transaction | None]]:
         """(status, message, open transaction that put it there or None) of every row.
 
         Rows a transaction has received or ended away, but not committed, are still here.
@@ -147,17 +154,17 @@ class Inbox(Part):
     def clear_to_cut(self) -> None:
         """The conversation is over: only rows that END has not found stay, to be received."""
         assign, cut = self.endpoint.broker.engine.journal.assign, self.cut
-        self._drop(self.rows, [sequence for sequence in self.rows if sequence < cut])
+        self._drop(self.rows, [sequence for sequence in self.rows if sequence < cut])  # type: ignore[operator]
         self._drop_others()
         for name in ("base", "head"):
             assign(None, self, name, cut)
         assign(None, self, "left", True)
 
     def _drop_others(self) -> None:
-        for mapping in (self.special, self.kept, self.sent):
+        for mapping in cast("tuple[dict[Any, Any], ...]", (self.special, self.kept, self.sent)):
             self._drop(mapping, list(mapping))
 
-    def _drop(self, mapping: dict, keys: list) -> None:
+    def _drop(self, mapping: dict[_K, Any], keys: list[_K]) -> None:
         for key in keys:
             self.endpoint.broker.engine.journal.put(None, self, mapping, key, MISSING)
 

@@ -15,6 +15,7 @@ from redial_broker.engine.journal import MISSING, Part
 from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:
+    from redial_broker.ssb.needs import Caller
     from redial_broker.ssb.queue import Queue
 
 INACTIVE, NOTIFIED, RECEIVES = "INACTIVE", "NOTIFIED", "RECEIVES_OCCURRING"
@@ -70,7 +71,7 @@ class QueueMonitor(Part):
             self._become(RECEIVES)
         self._arm()
 
-    def received(self, session: Any, count: int, named: bool) -> None:
+    def received(self, session: Caller, count: int, named: bool) -> None:
         """A RECEIVE or GET CONVERSATION GROUP was run. named: with WHERE, which proves nothing."""
         if not self.exists:
             return
@@ -108,7 +109,7 @@ class QueueMonitor(Part):
             self.poke()
 
     # ------------------------------------------------------------------ what happens to tasks
-    def task_ended(self, session: Any, killed: bool = False) -> None:
+    def task_ended(self, session: Caller, killed: bool = False) -> None:
         """An activated task has ended.
 
         One that ran no RECEIVE leaves NOTIFIED standing: activation is stuck until somebody

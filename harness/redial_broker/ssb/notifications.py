@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.differences import differs
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.conversation import Endpoint
+    from redial_broker.ssb.needs import BrokerHome, Caller, HomeServer
+    from redial_broker.ssb.transport import Transport
 
 differs(
     "event notifications",
@@ -84,7 +86,7 @@ class SystemQueue(Queue):
 # ---------------------------------------------------------------------- CREATE and DROP
 def create(
     home: Broker,
-    s: Any,
+    s: Caller,
     name: str,
     scope: str,
     queue: Queue | None,
@@ -136,7 +138,7 @@ def create(
     return made
 
 
-def drop(home: Broker, s: Any, scope: str, queue: Queue | None, name: str) -> EventNotification:
+def drop(home: Broker, s: Caller, scope: str, queue: Queue | None, name: str) -> EventNotification:
     """DROP EVENT NOTIFICATION: its conversation is ended. Raises SqlError 15151."""
     where, key = _place(home, scope, queue, name)
     found = where.notifications.get(key)
@@ -151,7 +153,7 @@ def drop(home: Broker, s: Any, scope: str, queue: Queue | None, name: str) -> Ev
     return found
 
 
-def drop_of_queue(queue: Queue, s: Any) -> None:
+def drop_of_queue(queue: Queue, s: Caller) -> None:
     """DROP QUEUE takes the queue's notifications along."""
     for found in of_queue(queue):
         drop(queue.broker, s, QUEUE, queue, found.name)
@@ -175,8 +177,12 @@ def of_queue(queue: Queue, event: str = "") -> list[EventNotification]:
     )
 
 
-def _place(home: Broker, scope: str, queue: Queue | None, name: str) -> tuple[Any, Any]:
-    """(what keeps the notifications of a scope, the key of one there)."""
+def _place(
+    home: Broker, scope: str, queue: Queue | None, name: str
+) -> tuple[Broker | Transport, Any]:
+    """(what keeps the notifications of a scope, the key of one there: Any, for a server it is the
+    name, else the object id of a queue with it).
+    """
     if scope == SERVER:
         return home.database.server.transport, name.lower()
     return home, (queue.object_id if queue is not None else 0, name.lower())
@@ -207,7 +213,7 @@ def listeners_for(broker: Broker, event: str) -> list[tuple[Broker, EventNotific
         if n.scope == DATABASE and event in n.events
     ]
     if transport is not None and transport.notifications:
-        home = server.databases["msdb"].broker
+        home = cast("HomeServer", server).databases["msdb"].broker
         found += [
             (home, n) for _, n in sorted(transport.notifications.items()) if event in n.events
         ]
@@ -244,7 +250,7 @@ def committed(home: Broker, transaction: Transaction) -> None:
 
 
 def _send_before_drop(
-    home: Broker, s: Any, notification: EventNotification, endpoint: Endpoint
+    home: Broker, s: Caller, notification: EventNotification, endpoint: Endpoint
 ) -> None:
     """Events of the very transaction that drops the notification are sent, then it is dropped."""
     transaction = s.work()
@@ -258,7 +264,9 @@ def _send_before_drop(
 
 def _alive(home: Broker, notification: EventNotification) -> bool:
     server = getattr(home.database, "server", None)
-    where: Any = server.transport if server and notification.scope == SERVER else home
+    where: Broker | Transport = (
+        server.transport if server and notification.scope == SERVER else home
+    )
     return any(found is notification for found in where.notifications.values())
 
 
@@ -305,7 +313,7 @@ def _raise(queue: Queue, event: str, fields: list[tuple[str, str]]) -> None:
     server = getattr(broker.database, "server", None)
     transport = getattr(server, "transport", None)
     if event != QUEUE_ACTIVATION and transport is not None:
-        home = server.databases["msdb"].broker
+        home = cast("HomeServer", server).databases["msdb"].broker
         listeners += [
             (home, found)
             for _, found in sorted(transport.notifications.items())
@@ -328,7 +336,7 @@ def _merged(
     listeners: list[tuple[Broker, EventNotification]],
 ) -> Iterator[tuple[Broker, EventNotification]]:
     """WITH FAN_IN: one message per service, whatever number of notifications of one creator."""
-    merged: set[tuple] = set()
+    merged: set[tuple[bytes, str, str]] = set()
     for home, notification in listeners:
         if notification.creator is not None:
             key = (notification.creator, notification.service_name, notification.broker_instance)
@@ -343,7 +351,7 @@ def _encoded(body: str) -> bytes:
     return _BOM + body.encode("utf-16-le")
 
 
-def _server_name(database: Any) -> str:
+def _server_name(database: BrokerHome) -> str:
     transport = getattr(getattr(database, "server", None), "transport", None)
     return transport.server_name if transport is not None else ""
 
@@ -378,10 +386,14 @@ def _send(home: Broker, transaction: Transaction | None, endpoint: Endpoint, bod
 def _forget(home: Broker, notification: EventNotification) -> None:
     """Drop a notification that has lost its conversation."""
     server = getattr(home.database, "server", None)
-    where: Any = server.transport if server and notification.scope == SERVER else home
+    where: Broker | Transport = (
+        server.transport if server and notification.scope == SERVER else home
+    )
     for key, found in list(where.notifications.items()):
         if found is notification:
-            home.engine.journal.put(None, where, where.notifications, key, MISSING)
+            home.engine.journal.put(
+                None, where, cast("dict[Any, EventNotification]", where.notifications), key, MISSING
+            )
     queue = next((q for q in home.queues() if q.object_id == notification.parent_id), None)
     _watch(None, queue, notification, -1)
     if queue is not None:
@@ -396,7 +408,7 @@ def _heard(endpoint: Endpoint) -> None:
     broker = endpoint.broker
     errors = [message for message, writer in endpoint.inbox.special.values() if writer is None]
     if errors:
-        reason = error_body.decode(errors[0][3])[1]
+        reason = error_body.decode(cast(bytes, errors[0][3]))[1]
         broker.log(f"spid{SPID}s", text(17003, endpoint.handle, reason))
         if value(broker.engine, "notification_after_error") == "dropped":
             transport = getattr(getattr(broker.database, "server", None), "transport", None)

@@ -20,6 +20,7 @@ from redial_broker.ssb.switches import value
 if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.broker import Broker
+    from redial_broker.ssb.conversation import Endpoint
 
 
 def enable(broker: Broker) -> None:
@@ -81,7 +82,7 @@ def session_keys_lost(broker: Broker, transaction: Transaction | None = None) ->
             fault(transaction, endpoint, 28052)
 
 
-def _open(broker: Broker) -> list:
+def _open(broker: Broker) -> list[Endpoint]:
     """Endpoints that have not ended and not failed, by handle."""
     return [
         endpoint

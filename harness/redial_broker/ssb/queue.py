@@ -17,11 +17,15 @@ from redial_broker.ssb.switches import value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from redial_broker.engine.kernel import Engine
+    from redial_broker.engine.needs import LockKey, Ordered, RowValues
     from redial_broker.engine.transactions import Transaction
+    from redial_broker.engine.types import ResultColumn
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.conversation import Endpoint
     from redial_broker.ssb.definitions import MessageType
     from redial_broker.ssb.inbox import Inbox
+    from redial_broker.ssb.needs import BrokerHome, Caller, HeldRow, ReadyKey
 
 POISON_LIMIT = 5
 """Consecutive rollbacks that disable a queue (removing-poison-messages page)."""
@@ -89,10 +93,10 @@ class Queue(Part):
         self.retention = False
         self.poison_handling = True
         self.activation: Activation | None = None
-        self.ready: SortedDict = SortedDict()
-        self.held: dict[int, tuple] = {}
-        self.waiters: dict[int, tuple[Any, bool]] = {}
-        self.poison: dict[Any, int] = {}
+        self.ready: Ordered[ReadyKey, Inbox] = SortedDict()
+        self.held: dict[int, HeldRow] = {}
+        self.waiters: dict[int, tuple[Caller, bool]] = {}
+        self.poison: dict[tuple[str, int] | None, int] = {}
         self.next_order = 1
         self.started = 0
         self.watched = 0
@@ -100,7 +104,7 @@ class Queue(Part):
         self.monitor = QueueMonitor(self)
 
     @property
-    def database(self) -> Any:
+    def database(self) -> BrokerHome:
         """The database the queue is in."""
         return self.broker.database
 
@@ -224,7 +228,7 @@ class Queue(Part):
         if self.oldest_first:
             key = (-endpoint.priority, order, endpoint.handle)
         else:
-            key = (-endpoint.priority, endpoint.group.group_id, endpoint.handle)
+            key = (-endpoint.priority, endpoint.group.group_id, endpoint.handle)  # type: ignore[assignment]
         journal = self.broker.engine.journal
         if journal.recording:
             journal.put(None, self, self.ready, key, inbox)
@@ -260,16 +264,16 @@ class Queue(Part):
         return any(inbox.readable(None) for inbox in self.ready.values())
 
     # ------------------------------------------------------------------ waiting
-    def wait(self, session: Any, named: bool) -> None:
+    def wait(self, session: Caller, named: bool) -> None:
         """Note a session that waits for a message. named: for one conversation or group only."""
         self.broker.engine.journal.put(None, self, self.waiters, session.id, (session, named))
 
-    def stop_waiting(self, session: Any) -> None:
+    def stop_waiting(self, session: Caller) -> None:
         """The session waits no more."""
         if session.id in self.waiters:
             self.broker.engine.journal.put(None, self, self.waiters, session.id, MISSING)
 
-    def waiting(self) -> list[Any]:
+    def waiting(self) -> list[Caller]:
         """Sessions that wait here now (an ended or cancelled wait leaves a stale entry)."""
         return [session for session, _ in self.waiters.values() if self._waits(session)]
 
@@ -277,9 +281,9 @@ class Queue(Part):
         """Whether a session waits in a RECEIVE or GET without WHERE."""
         return any(not named and self._waits(session) for session, named in self.waiters.values())
 
-    def _waits(self, session: Any) -> bool:
+    def _waits(self, session: Caller) -> bool:
         wait = session.wait
-        return wait is not None and wait.kind == "queue" and wait.what is self
+        return wait is not None and wait.kind == "queue" and wait.what is self  # type: ignore[attr-defined]  # no lock
 
     def wake(self, error: SqlError | None = None) -> None:
         """Let every waiting session look again, or fail with ``error``."""
@@ -305,7 +309,7 @@ class Queue(Part):
             self.wake()
 
     # ------------------------------------------------------------------ poison
-    def rolled_back(self, first: Any) -> bool:
+    def rolled_back(self, first: tuple[str, int]) -> bool:
         """A transaction that received here was rolled back; True when that disables the queue."""
         key = first if value(self.broker.engine, "poison_counts") == "message" else None
         count = self.poison.get(key, 0) + 1
@@ -325,7 +329,7 @@ class Queue(Part):
 
     # ------------------------------------------------------------------ queries
     @property
-    def select_columns(self) -> list[Any]:
+    def select_columns(self) -> list[ResultColumn]:
         """Columns of SELECT .. FROM queue, as ``ResultColumn``."""
         return columns.RESULT_COLUMNS
 
@@ -334,11 +338,11 @@ class Queue(Part):
         """Columns with names of services, contracts and message types."""
         return columns.BROKER_NAMES
 
-    def select_rows(self, s: Any, nolock: bool) -> list[tuple]:
+    def select_rows(self, s: Caller, nolock: bool) -> list[RowValues]:
         """Rows for SELECT. Without nolock a row that is not committed is waited for (S lock)."""
         engine = self.broker.engine
         transaction = None if nolock else s.work()
-        found: list[tuple] = []
+        found: list[RowValues] = []
         for endpoint in self._living():
             inbox = endpoint.inbox
             taker = endpoint.group.lock_key
@@ -403,11 +407,12 @@ class Queue(Part):
         return digest
 
 
-def _order(row: tuple) -> Any:
+def _order(row: RowValues) -> Any:
+    """Of a row as SELECT shows it: a number, though a row may hold anything."""
     return row[columns.QUEUING_ORDER]
 
 
-def _holder(engine: Any, key: tuple) -> Any:
+def _holder(engine: Engine, key: LockKey) -> Transaction | None:
     """The transaction that holds a group's lock, None when nobody does."""
     resource = engine.locks.resources.get(key)
     return next(iter(resource.granted), None) if resource else None

@@ -6,7 +6,7 @@ asked where two such transactions do meet.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.locks import TIMEOUT_STATES
@@ -62,7 +62,7 @@ def send_meets_end(transaction: Transaction, endpoint: Endpoint) -> None:
     ender = open_end(transaction, endpoint)
     if ender is None or endpoint.pending:
         return
-    engine, peer = endpoint.broker.engine, endpoint.peer
+    engine, peer = endpoint.broker.engine, cast("Endpoint", endpoint.peer)
     if value(engine, "send_over_open_end") == "waits" and value(engine, "enqueue_at") == "send":
         # The endpoint's row, which END has changed: the lock a reader of the view waits for, too.
         row = ("endpoint", peer.broker.database.id)

@@ -7,7 +7,7 @@ then calls ``received``: a RECEIVE that fails in its column list was never seen 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.conversation import Endpoint, Group
     from redial_broker.ssb.inbox import Inbox
+    from redial_broker.ssb.needs import Caller
     from redial_broker.ssb.queue import Queue
 
 RECEIVE_LOG, MESSAGE_LOG = 388, 200
 """Approximate bytes of log: the seed's reader had 588 after one message."""
 
-Taken = tuple["Endpoint", tuple]
+Taken = tuple["Endpoint", tuple]  # type: ignore[type-arg]  # Stored
 
 
-def _enter(queue: Queue, s: Any) -> tuple[Transaction, bool]:
+def _enter(queue: Queue, s: Caller) -> tuple[Transaction, bool]:
     """Begin to read a queue: its lock, no longer among those who wait, and it must be on.
 
     Returns the transaction and whether the lock is new to it. Raises SqlError 9617; Wait for DDL.
@@ -45,7 +46,7 @@ def _enter(queue: Queue, s: Any) -> tuple[Transaction, bool]:
 
 def receive(
     queue: Queue,
-    s: Any,
+    s: Caller,
     top: int | None = None,
     *,
     handle: str | None = None,
@@ -75,19 +76,19 @@ def receive(
     return taken
 
 
-def received(queue: Queue, s: Any, taken: list[Taken], named: bool = False) -> None:
+def received(queue: Queue, s: Caller, taken: list[Taken], named: bool = False) -> None:
     """The RECEIVE has succeeded: the monitor sees it, a rollback from now on counts as poison."""
     transaction = s.transaction
     last = None
     for endpoint, message in taken:
         if endpoint is not last:
             last = endpoint
-            queue.broker.note(transaction, ("ssb.received", endpoint.inbox, message[1]))
+            queue.broker.note(transaction, ("ssb.received", endpoint.inbox, message[1]))  # type: ignore[arg-type]
     if queue.activation is not None or queue.watched:
         queue.monitor.received(s, len(taken), named)
 
 
-def wait_for_message(queue: Queue, s: Any, timeout_ms: int, named: bool = False) -> None:
+def wait_for_message(queue: Queue, s: Caller, timeout_ms: int, named: bool = False) -> None:
     """WAITFOR with nothing to receive: raises Wait, unless the time is over.
 
     timeout_ms below 0: for ever. The statement runs again when a message may be there.
@@ -98,7 +99,7 @@ def wait_for_message(queue: Queue, s: Any, timeout_ms: int, named: bool = False)
     s.wait_for("queue", queue, timeout_ms)
 
 
-def get_group(queue: Queue, s: Any) -> str | None:
+def get_group(queue: Queue, s: Caller) -> str | None:
     """GET CONVERSATION GROUP: lock the next group that has messages; None when there is none.
 
     Groups this transaction has locked already come last, so that repeated calls lock several.
@@ -235,7 +236,7 @@ def _take(
     journal.assign(transaction, inbox, "head", end)
 
 
-def looked(queue: Queue, s: Any, group_id: str | None) -> None:
+def looked(queue: Queue, s: Caller, group_id: str | None) -> None:
     """A GET CONVERSATION GROUP was run: for the queue monitor it is a RECEIVE."""
     if queue.activation is not None or queue.watched:
         queue.monitor.received(s, 0 if group_id is None else 1, False)

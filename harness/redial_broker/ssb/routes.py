@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
@@ -42,7 +42,7 @@ def create_route(
             name,
             service_name,
             _upper(broker_instance),
-            _address(address),
+            cast(str, _address(address)),
             _expires(broker, name, lifetime),
             owner,
             _address(mirror_address),
@@ -72,7 +72,13 @@ def alter_route(
     return _put(
         broker,
         transaction,
-        replace(old, **{field: value for field, value in stated.items() if value is not None}),
+        replace(
+            old,
+            **cast(
+                "dict[str, Any]",
+                {field: value for field, value in stated.items() if value is not None},
+            ),
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from redial_broker.ssb.switches import value
 if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.conversation import Endpoint
-    from redial_broker.ssb.definitions import Route, Service
+    from redial_broker.ssb.definitions import RemoteServiceBinding, Route, Service
 
 differs(
     "dialogs to other instances",
@@ -183,6 +183,6 @@ def _unreachable(endpoint: Endpoint) -> str:
     return text(9753)
 
 
-def binding_of(broker: Broker, service: str) -> object | None:
+def binding_of(broker: Broker, service: str) -> RemoteServiceBinding | None:
     """The remote service binding for a service, None without one."""
     return next((b for b in broker.bindings.values() if b.service_name == service), None)

@@ -17,6 +17,7 @@ from redial_broker.ssb.switches import value
 if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.broker import Broker
+    from redial_broker.ssb.needs import TimerKey
 
 
 differs(
@@ -26,7 +27,7 @@ differs(
 )
 
 
-def due(broker: Broker, kind: str, key: tuple) -> None:
+def due(broker: Broker, kind: str, key: TimerKey) -> None:
     """A timer has come due. A conversation's is remembered while the broker is disabled."""
     if kind == "ssb.monitor":
         for queue in broker.queues():

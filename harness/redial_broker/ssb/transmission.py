@@ -8,7 +8,7 @@ messages, never as errors of SEND.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.ids import stream_guid
@@ -31,7 +31,8 @@ from redial_broker.ssb.validation import failure
 if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.broker import Broker
-    from redial_broker.ssb.definitions import MessageType, Service
+    from redial_broker.ssb.definitions import Contract, MessageType, Service
+    from redial_broker.ssb.queue import Queue
 
 MESSAGE, END, ERROR = "message", "end", "error"
 """Kinds of rows: a user message, EndDialog, Error of END .. WITH ERROR."""
@@ -91,7 +92,7 @@ def _attempt(
     return _accept(transaction, endpoint, target, kind, sequence, message_type, body)
 
 
-def _busy(queue: Any, transaction: Transaction | None, ending: Transaction | None) -> bool:
+def _busy(queue: Queue, transaction: Transaction | None, ending: Transaction | None) -> bool:
     """Whether DDL holds the queue. ending: a transaction whose locks are about to go."""
     locks = queue.broker.engine.locks
     if transaction is not None:
@@ -102,7 +103,7 @@ def _busy(queue: Any, transaction: Transaction | None, ending: Transaction | Non
     )
 
 
-def _queue_off(endpoint: Endpoint, queue: Any) -> str:
+def _queue_off(endpoint: Endpoint, queue: Queue) -> str:
     choice = value(endpoint.broker.engine, "target_queue_off_status")
     if choice == "engine":
         return text(9617, queue.name)
@@ -218,7 +219,7 @@ def _first_message(
     """The target's endpoint, made by the arrival of the first message; None when refused."""
     broker = service.broker
     contract = broker.contracts.get(endpoint.contract.name)
-    refusal: tuple | None = None
+    refusal: tuple[Any, ...] | None = None  # error number, what its text names
     if contract is None:
         refusal = (8425, endpoint.contract.name)
     elif contract.name not in service.contracts:
@@ -232,14 +233,22 @@ def _first_message(
     handle = stream_guid(engine.seed, f"target/{endpoint.handle}", 0)
     group = Group(broker, stream_guid(engine.seed, f"target group/{endpoint.handle}", 0), service)
     peer = Endpoint(
-        service, handle, endpoint.conversation_id, group, contract, endpoint.service.name, False
+        service,
+        handle,
+        endpoint.conversation_id,
+        group,
+        cast("Contract", contract),
+        endpoint.service.name,
+        False,
     )
     peer.inbox = Inbox(peer)
     peer.peer = endpoint
     peer.far_broker = endpoint.broker.guid
     peer.lifetime, peer.expires = endpoint.lifetime, endpoint.expires
     peer.encrypted = endpoint.encrypted
-    peer.priority = broker.priority(contract.name, service.name, endpoint.service.name)
+    peer.priority = broker.priority(
+        cast("Contract", contract).name, service.name, endpoint.service.name
+    )
     broker.add_endpoint(transaction, peer)
     engine.journal.assign(transaction, endpoint, "peer", peer)
     return peer
@@ -260,8 +269,8 @@ def _check(
     """
     broker = peer.broker
     local = broker.message_types.get(message_type.name)
-    refusal: tuple | None = None
-    told: tuple | None = None
+    refusal: tuple[Any, ...] | None = None  # error number, what its text names
+    told: tuple[Any, ...] | None = None
     if local is None:
         refusal = (8428, message_type.name)
     elif not peer.contract.usages.get(local.name):
@@ -355,7 +364,7 @@ def retry_all(broker: Broker, ending: Transaction | None = None) -> None:
             retry(endpoint, ending)
 
 
-def _rank(endpoint: Endpoint) -> tuple:
+def _rank(endpoint: Endpoint) -> tuple[int, float, int, str]:
     """Order of transmission: priority, then who has waited longest; handles make it repeatable."""
     options = getattr(endpoint.broker.database, "options", {})
     level = endpoint.priority if options.get("honor_broker_priority") else DEFAULT_PRIORITY

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lxml import etree
 
 from redial_broker.ssb import names
 
+if TYPE_CHECKING:
+    from redial_broker.ssb.needs import BodyCheck
+
 _UTF16, _UTF16_BE = b"\xff\xfe", b"\xfe\xff"
 
 
 def failure(
-    validation: str, body: bytes | None, collection: Any = None, text_outside: bool = False
+    validation: str,
+    body: bytes | None,
+    collection: BodyCheck | None = None,
+    text_outside: bool = False,
 ) -> str | None:
     """Why a body fails, None when it passes. collection: of VALID_XML, has ``failure(body)``.
     text_outside: text beside or without elements is well-formed too (F-244).

@@ -7,7 +7,7 @@ ids are 36-character upper-case strings, names compare byte by byte.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.ids import stream_guid
@@ -32,7 +32,8 @@ from redial_broker.ssb.switches import value
 if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.ssb.broker import Broker
-    from redial_broker.ssb.definitions import MessageType, Service
+    from redial_broker.ssb.definitions import Contract, MessageType, Service
+    from redial_broker.ssb.needs import Caller
 
 WAITING_TRANSACTION = "GetDialogByHandle"
 """Name of the internal transaction in which the server waits for a conversation group; deadlock
@@ -78,7 +79,7 @@ def conversation(
 # ---------------------------------------------------------------------- BEGIN DIALOG
 def begin_dialog(
     broker: Broker,
-    s: Any,
+    s: Caller,
     from_service: str | None,
     to_service: str | None,
     *,
@@ -126,7 +127,7 @@ def begin_dialog(
 
 def _parties(
     broker: Broker, from_service: str | None, to_service: str | None, contract: str | None
-) -> tuple[Service, Any]:
+) -> tuple[Service, Contract]:
     if from_service is None or to_service is None:
         raise SqlError(8421)
     service = broker.services.get(from_service)
@@ -181,7 +182,7 @@ def _related(
 
 # ---------------------------------------------------------------------- SEND
 def send(
-    broker: Broker, s: Any, handle: str | None, type_name: str | None, body: bytes | None
+    broker: Broker, s: Caller, handle: str | None, type_name: str | None, body: bytes | None
 ) -> None:
     """SEND ON CONVERSATION one handle. body: None when omitted or empty."""
     transaction = s.work()
@@ -193,7 +194,7 @@ def send(
 
 
 def send_many(
-    broker: Broker, s: Any, handles: list[str | None], type_name: str | None, body: bytes | None
+    broker: Broker, s: Caller, handles: list[str | None], type_name: str | None, body: bytes | None
 ) -> None:
     """SEND ON CONVERSATION (several): all or none. Errors name the position, from 1."""
     transaction = s.work()
@@ -290,7 +291,7 @@ def _retain(
 
 
 # ---------------------------------------------------------------------- END CONVERSATION
-def end_conversation(broker: Broker, s: Any, handle: str | None) -> None:
+def end_conversation(broker: Broker, s: Caller, handle: str | None) -> None:
     """END CONVERSATION: EndDialog follows what this side has sent before."""
     transaction = s.work()
     endpoint = _endable(broker, transaction, handle)
@@ -313,7 +314,7 @@ def end_conversation(broker: Broker, s: Any, handle: str | None) -> None:
 
 
 def end_with_error(
-    broker: Broker, s: Any, handle: str | None, code: int | None, description: str | None
+    broker: Broker, s: Caller, handle: str | None, code: int | None, description: str | None
 ) -> None:
     """END CONVERSATION WITH ERROR: pending messages of this side are dropped (END page).
 
@@ -344,7 +345,7 @@ def end_with_error(
     _leave(transaction, endpoint, delivered)
 
 
-def end_with_cleanup(broker: Broker, s: Any, handle: str | None) -> None:
+def end_with_cleanup(broker: Broker, s: Caller, handle: str | None) -> None:
     """END CONVERSATION WITH CLEANUP: everything of this side goes, the peer is not told.
 
     The caller has checked that a CLOSED conversation is cleaned by a db_owner (28006).
@@ -404,7 +405,7 @@ def _drop_pending(transaction: Transaction, endpoint: Endpoint) -> None:
 
 
 # ---------------------------------------------------------------------- TIMER and MOVE
-def begin_timer(broker: Broker, s: Any, handle: str | None, seconds: int | None) -> None:
+def begin_timer(broker: Broker, s: Caller, handle: str | None, seconds: int | None) -> None:
     """BEGIN CONVERSATION TIMER: one per side, replaced by the next.
 
     seconds: from now. Raises SqlError 8418, 8426, 8458 and 8410.
@@ -429,7 +430,7 @@ def begin_timer(broker: Broker, s: Any, handle: str | None, seconds: int | None)
     transaction.log_used += SEND_LOG
 
 
-def move_conversation(broker: Broker, s: Any, handle: str | None, group_id: str | None) -> None:
+def move_conversation(broker: Broker, s: Caller, handle: str | None, group_id: str | None) -> None:
     """MOVE CONVERSATION handle TO group: both groups are locked, both of one service.
 
     Raises SqlError 8418, 8420, 8426, 8436, 8438 and 8439.
