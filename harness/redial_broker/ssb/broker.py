@@ -42,9 +42,10 @@ def _silent(who: str, text: str) -> None:
 class Broker(Part):
     """Service Broker of one database.
 
-    senders: endpoints that may have rows in the transmission queue (may list too many). sides: (conversation id, whether it is the
-    initiator's) -> endpoint, for all in ``endpoints``. missed: timers that came due while the
-    broker was disabled. raised: events of open transactions, to be posted at their commit.
+    senders: endpoints that may have rows in the transmission queue (may list too many). sides:
+    (conversation id, whether it is the initiator's) -> endpoint, for all in ``endpoints``. missed:
+    timers that came due while the broker was disabled. raised: events of open transactions, to be
+    posted at their commit.
     activate(queue): starts an activated task; log(who, text): ERRORLOG; may_send(endpoint,
     service): whether the owner of an endpoint's service has SEND on the target. no_entry(endpoint,
     service): why the owner of an endpoint's service cannot enter the database of the service it
