@@ -4,11 +4,13 @@ what counts for no state.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from redial_broker.engine.clock import Timers
 from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.versions import Versions
-from redial_broker.exec.database import Rowversions
+from redial_broker.exec.rowversions import Rowversions
 from redial_broker.instance.errorlog import ErrorLog
 from redial_broker.instance.instance import Registry
 from redial_broker.ssb.broker import Broker
@@ -18,6 +20,10 @@ from redial_broker.ssb.inbox import Inbox
 from redial_broker.ssb.monitor import QueueMonitor
 from redial_broker.ssb.queue import Queue
 from redial_lab.explore.progress import Moment
+
+if TYPE_CHECKING:
+    Cell = tuple[Any, ...]
+    """The name of a cell: its kind, then whatever tells one of that kind from the others."""
 
 WHOLE: dict[type, frozenset[str]] = {
     Resource: frozenset({"granted", "waiting"}),

@@ -9,9 +9,9 @@ a mapping is a read of the mapping, which every change of one of its keys touche
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from redial_broker.engine.clock import Timers
 from redial_broker.engine.locks import LockManager, Resource
@@ -40,6 +40,21 @@ from redial_lab.explore.read_memory import Known, Reads
 from redial_lab.explore.scenario import Step
 from redial_lab.explore.world import World
 
+if TYPE_CHECKING:
+    from redial_broker.engine import locks
+    from redial_broker.exec.database import Database
+    from redial_lab.explore.cells import Cell
+
+    Watch = Callable[[Any, str], Any]
+    """Stands for ``__getattribute__`` of any part: takes it and a name, gives what it has there."""
+
+    Record = tuple[Any, ...]
+    """Of the journal: a kind, a part, then what that kind says."""
+
+    State = tuple[dict[Transaction, str], list[locks.Request]]
+    """A lock's holders and who waits for it."""
+
+# Any below: a part of whatever class, a key or a value of whatever mapping.
 EVERYTHING = -1
 """As a set of cells: all there are."""
 
@@ -60,7 +75,7 @@ class Footprint(NamedTuple):
             or self.reads & other.member
         )
 
-    def __or__(self, other: Footprint) -> Footprint:  # type: ignore[override]
+    def __or__(self, other: Footprint) -> Footprint:
         return Footprint(
             self.reads | other.reads, self.writes | other.writes, self.member | other.member
         )
@@ -74,7 +89,7 @@ class _View:
 
     __slots__ = ("_look", "_name", "real")
 
-    def __init__(self, look: Lookout, name: tuple, real: Any) -> None:
+    def __init__(self, look: Lookout, name: Cell, real: Any) -> None:
         self._look, self._name, self.real = look, name, real
 
     def _one(self, key: Any) -> None:
@@ -112,7 +127,7 @@ class _View:
     def __len__(self) -> int:
         return len(self._all())
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._all())
 
     def __getattr__(self, name: str) -> Any:
@@ -124,28 +139,28 @@ class Lookout:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.bits: dict[tuple, int] = {}
-        self.read: dict[Hashable, None] = {}
-        self.asked: set[tuple[tuple, str]] = set()
+        self.bits: dict[Cell, int] = {}
+        self.read: dict[Cell, None] = {}
+        self.asked: set[tuple[Cell, str]] = set()
         self.own: Session | None = None
         self.tables = {
-            id(index): (table.database.id, table.object_id, index.name)
+            id(index): (cast("Database", table.database).id, table.object_id, index.name)
             for database in world.instance.server.databases.values()
             for table in database.objects.values()
             if isinstance(table, Table)
-            for index in (table, table.rows, *table.indexes)
+            for index in cast("list[Table | Index]", (table, table.rows, *table.indexes))
         }
         self.sinks = {id(sink): client.id for sink, client in zip(world.sinks, world.clients)}
         self.known = Known(world, self.bit)
 
-    def bit(self, cell: tuple) -> int:
+    def bit(self, cell: Cell) -> int:
         """The bit of a cell."""
         found = self.bits.get(cell)
         if found is None:
             found = self.bits[cell] = 1 << len(self.bits)
         return found
 
-    def set_of(self, cells: Any) -> int:
+    def set_of(self, cells: Iterable[Cell]) -> int:
         """Cells as bits."""
         found = 0
         for cell in cells:
@@ -153,7 +168,7 @@ class Lookout:
         return found
 
     # ------------------------------------------------------------------ taking a step
-    def saw(self, cell: Hashable) -> None:
+    def saw(self, cell: Cell) -> None:
         """The step under way reads a cell."""
         self.read[cell] = None
 
@@ -171,8 +186,8 @@ class Lookout:
         who = step.who if isinstance(step.who, int) else None
         before = world.progress.memento()
         world.take(step)
-        writes: set[Hashable] = set() if who is None else {("session", who)}
-        member: set[Hashable] = set()
+        writes: set[Cell] = set() if who is None else {("session", who)}
+        member: set[Cell] = set()
         if step.kind == "timer":
             writes.add(("timer", step.who))
         for entry in log[start:]:
@@ -203,7 +218,7 @@ class Lookout:
             self.set_of(self.read), frozenset(key for key, mode in self.asked if mode not in INTENT)
         )
         if step.kind == "run":
-            self.known.keep(self.own, self.read, found)
+            self.known.keep(cast(Session, self.own), self.read, found)
         return found
 
     def possible(self, step: Step) -> Footprint:
@@ -216,7 +231,7 @@ class Lookout:
         return Footprint(found, found, 0)
 
     # ------------------------------------------------------------------ what was changed
-    def _changed(self, entry: tuple, writes: set, member: set) -> bool:
+    def _changed(self, entry: Record, writes: set[Cell], member: set[Cell]) -> bool:
         """Note what one record of the journal changed; False when nobody knows what it is."""
         kind, part, mapping, key = entry[:4]
         class_ = type(part)
@@ -245,7 +260,7 @@ class Lookout:
             return False
         return True
 
-    def _row(self, kind: int, part: Any, key: Any, writes: set, member: set) -> None:
+    def _row(self, kind: int, part: Any, key: Any, writes: set[Cell], member: set[Cell]) -> None:
         name = self.tables.get(id(part))
         if name is None:
             return  # of a table variable or a temporary table: nobody else's
@@ -255,7 +270,9 @@ class Lookout:
             writes.add(("row", name, key))
             member.add(("row", name))
 
-    def _member(self, part: Any, mapping: Any, key: Any, writes: set, member: set) -> bool:
+    def _member(
+        self, part: Any, mapping: Any, key: Any, writes: set[Cell], member: set[Cell]
+    ) -> bool:
         mapping = getattr(mapping, "real", mapping)
         for name in BY_KEY[type(part)]:
             if getattr(part, name) is mapping:
@@ -269,7 +286,7 @@ class Lookout:
                 return True
         return False
 
-    def _progress(self, before: tuple, writes: set) -> None:
+    def _progress(self, before: tuple[Any, ...], writes: set[Cell]) -> None:
         """What of the explorer's own notes has changed."""
         now = self.world.progress.memento()
         if now == before:
@@ -291,7 +308,7 @@ class Lookout:
         if struck != now[7]:
             writes.add(("struck",))
 
-    def _intents(self, log: list[tuple], writes: set, more: frozenset) -> list[tuple]:
+    def _intents(self, log: list[Record], writes: set[Cell], more: frozenset[Cell]) -> list[Cell]:
         """Locks that were only ever held or asked for as an intent while the step lasted: their
         holders are in nobody's way but that of one who wants more, so such changes commute.
         """
@@ -306,7 +323,10 @@ class Lookout:
             if cell[0] != "lock" or len(cell) != 2 or cell[1] in more:
                 continue
             now = resources.get(cell[1])
-            states = [held.get(cell[1]), now and (now.granted, now.waiting)]
+            states = [
+                held.get(cell[1]),
+                cast("State | None", now and (now.granted, now.waiting)),
+            ]
             if all(
                 state is None or (INTENT.issuperset(state[0].values()) and not state[1])
                 for state in states
@@ -316,7 +336,7 @@ class Lookout:
 
     # ------------------------------------------------------------------ names of cells
     @staticmethod
-    def whole(part: Any) -> tuple:
+    def whole(part: Any) -> Cell:
         """The cell of a part that is one."""
         class_ = type(part)
         if class_ is Resource:
@@ -331,7 +351,7 @@ class Lookout:
             return ("monitor", part.queue.object_id, part.queue.broker.database.id)
         return (class_.__name__, 0 if class_ is Versions else id(part))
 
-    def mapping(self, part: Any, name: str) -> tuple:
+    def mapping(self, part: Any, name: str) -> Cell:
         """The beginning of the cells of a mapping; by itself the cell of all its keys."""
         class_ = type(part)
         if class_ is Index:
@@ -347,7 +367,7 @@ class Lookout:
         return ("ready", part.object_id, part.broker.database.id)
 
     @staticmethod
-    def field(part: Any, name: str) -> tuple:
+    def field(part: Any, name: str) -> Cell:
         """The cell of a field."""
         return (type(part).__name__, getattr(part, "object_id", 0), name)
 
@@ -357,13 +377,13 @@ class Lookout:
         look = self._watchers()
         try:
             for class_, watch in look.items():
-                class_.__getattribute__ = watch  # type: ignore[method-assign]
+                class_.__getattribute__ = watch  # type: ignore[method-assign, assignment]
             yield
         finally:
             for class_ in look:
                 del class_.__getattribute__
 
-    def _watchers(self) -> dict[type, Any]:
+    def _watchers(self) -> dict[type, Watch]:
         made = getattr(self, "_made", None)
         if made is None:
             made = {class_: self._of_whole(fields) for class_, fields in WHOLE.items()}
@@ -376,7 +396,7 @@ class Lookout:
             self._made = made
         return made
 
-    def _of_whole(self, fields: frozenset[str]) -> Any:
+    def _of_whole(self, fields: frozenset[str]) -> Watch:
         get, saw, whole = object.__getattribute__, self.saw, self.whole
 
         def watch(part: Any, name: str) -> Any:
@@ -386,7 +406,7 @@ class Lookout:
 
         return watch
 
-    def _of_fields(self, by_key: frozenset[str], by_field: frozenset[str], class_: type) -> Any:
+    def _of_fields(self, by_key: frozenset[str], by_field: frozenset[str], class_: type) -> Watch:
         get, saw = object.__getattribute__, self.saw
 
         asked = self.asked
@@ -395,7 +415,7 @@ class Lookout:
             found = get(part, name)
             if class_ is LockManager and name in ASKING:
 
-                def ask(transaction: Any, key: tuple, mode: str, **how: Any) -> Any:
+                def ask(transaction: Transaction, key: Cell, mode: str, **how: Any) -> Any:
                     asked.add((key, mode))
                     return found(transaction, key, mode, **how)
 
@@ -414,7 +434,7 @@ class Lookout:
 
         return watch
 
-    def _of_session(self) -> Any:
+    def _of_session(self) -> Watch:
         get, saw = object.__getattribute__, self.saw
 
         def watch(part: Any, name: str) -> Any:
@@ -424,7 +444,7 @@ class Lookout:
 
         return watch
 
-    def _of_transaction(self) -> Any:
+    def _of_transaction(self) -> Watch:
         get, saw = object.__getattribute__, self.saw
 
         def watch(part: Any, name: str) -> Any:

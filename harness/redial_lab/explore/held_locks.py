@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.catalog.deadlock_xml import find_index
 from redial_broker.instance.session import Session
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import LockKey
+    from redial_broker.engine.storage import Index, Table
+    from redial_broker.exec.server import Server
 
 QUIET = frozenset({"OBJECT", "DATABASE"})
 """Kinds of locks left out of a list: intent locks that block nobody here."""
@@ -78,11 +83,11 @@ def held_by(session: Session, keys: dict[Session, str]) -> Held:
     )
 
 
-def name_of_resource(server: Any, key: tuple) -> str:
+def name_of_resource(server: Server, key: LockKey) -> str:
     """A lock resource for a reader: KEY Orders.PK_Orders (51, 'a'), QUEUE q ..."""
     kind, *rest = key
     if kind == "KEY":
-        _, table, index = find_index(server, rest[0])
+        _, table, index = cast("tuple[int, Table | None, Index]", find_index(server, rest[0]))
         if table is None:
             return f"KEY {rest[0]:x}"
         return f"KEY {table.name}.{index.name or 'heap'} ({_values(table, index, rest[1])})"
@@ -93,7 +98,7 @@ def name_of_resource(server: Any, key: tuple) -> str:
     return f"{kind} {str(rest[-1])[:36]}"
 
 
-def _values(table: Any, index: Any, key: Any) -> str:
+def _values(table: Table, index: Index, key: Any) -> str:  # key: as the index has it
     """The columns of the row behind a key; the key as it is ordered, when the row is gone."""
     row = index.entries.get(key)
     if row is not None and not index.clustered:

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_lab.explore.scenario import CANCELLED
 from redial_lab.explore.world import World
+
+if TYPE_CHECKING:
+    Message = Any
+    """Whatever a scenario knows its messages by: ours by their bodies, others by a column."""
 
 Look = Callable[[World], Iterable[Any]]
 KILLED = 596
@@ -41,15 +45,15 @@ class Account:
     nowhere. duplicated: found more than once. unexpected: refused and found, or never attempted.
     """
 
-    attempted: tuple[Any, ...]
-    acknowledged: tuple[Any, ...]
-    refused: tuple[Any, ...]
-    landed: tuple[Any, ...]
-    pending: tuple[Any, ...]
-    dead_lettered: tuple[Any, ...]
-    lost: tuple[Any, ...]
-    duplicated: tuple[Any, ...]
-    unexpected: tuple[Any, ...]
+    attempted: tuple[Message, ...]
+    acknowledged: tuple[Message, ...]
+    refused: tuple[Message, ...]
+    landed: tuple[Message, ...]
+    pending: tuple[Message, ...]
+    dead_lettered: tuple[Message, ...]
+    lost: tuple[Message, ...]
+    duplicated: tuple[Message, ...]
+    unexpected: tuple[Message, ...]
 
     def __str__(self) -> str:
         """The figures in one line."""
@@ -66,16 +70,16 @@ class Ledger:
     the search began; None where nobody knows, then only refused messages can be unexpected.
     """
 
-    batches: Mapping[tuple[int, int], tuple[Any, ...]]
+    batches: Mapping[tuple[int, int], tuple[Message, ...]]
     places: Places
-    before: tuple[Any, ...] | None = None
+    before: tuple[Message, ...] | None = None
 
     def __call__(self, world: World) -> Account:
         """The account of this state."""
-        attempted: list[Any] = []
-        acknowledged: list[Any] = []
-        refused: list[Any] = []
-        unknown: set[Any] = set()
+        attempted: list[Message] = []
+        acknowledged: list[Message] = []
+        refused: list[Message] = []
+        unknown: set[Message] = set()
         for (client, batch), messages in self.batches.items():
             results = world.progress.results[client]
             if batch < world.progress.position[client]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redial_lab.explore.effects import KEPT, Digests, Effect, digests
 from redial_lab.explore.footprints import ALL, Footprint, Lookout
@@ -27,6 +27,10 @@ from redial_lab.explore.read_memory import Reads
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result, collecting_seldom
 from redial_lab.explore.world import OWN_TIMERS, World
+
+if TYPE_CHECKING:
+    Question = TypeVar("Question")
+    Answer = TypeVar("Answer")
 
 UNKNOWN = -1
 """Of a state whose future is not known: anything may follow."""
@@ -41,7 +45,7 @@ LATE = ("late",)
 """Who acts where nobody else can: time. It never comes before a session's step."""
 
 
-def actor(world: World, step: Step) -> Hashable:
+def actor(world: World, step: Step) -> Any:  # hashable, as ``Step.who`` is
     """Who acts: its next step is one thing, whoever acts before."""
     if step.kind == "run":
         return step.who
@@ -64,12 +68,12 @@ class Futures:
 
     def __init__(self) -> None:
         self.actors: dict[Hashable, int] = {}
-        self.prints: dict[tuple, int] = {}
+        self.prints: dict[tuple[int, Footprint], int] = {}
         self.print_list: list[tuple[int, Footprint]] = []
         self.elements: dict[tuple[int, int, int], int] = {}
         self.element_list: list[tuple[int, int, int]] = []
-        self.sets: dict[tuple, int] = {}
-        self.set_list: list[tuple] = []
+        self.sets: dict[tuple[int, ...], int] = {}
+        self.set_list: list[tuple[int, ...]] = []
         self._after: dict[tuple[int, int], int] = {}
         self._touching: dict[int, dict[int, bool]] = {}
         self._races: dict[tuple[int, int], tuple[int, ...] | None] = {}
@@ -100,7 +104,7 @@ class Futures:
             self.element_list.append(key)
         return found
 
-    def set_of(self, elements: tuple) -> int:
+    def set_of(self, elements: tuple[int, ...]) -> int:
         """The number of a set of elements."""
         found = self.sets.get(elements)
         if found is None:
@@ -116,7 +120,7 @@ class Futures:
             return next(iter(sets))
         return self.set_of(self._least(sorted(set().union(*(self.set_list[n] for n in sets)))))
 
-    def _least(self, elements: list[int]) -> tuple:
+    def _least(self, elements: list[int]) -> tuple[int, ...]:
         """The same in fewer elements, sorted as they are: all steps of an actor that surely come
         after the same actors are one that reads and changes what they do and comes after all they
         may come after. That can only add to what seems to depend on what, and to who has to be
@@ -147,7 +151,7 @@ class Futures:
             _remember(self._after, key, found)
         return found
 
-    def _moved(self, step: int, elements: tuple) -> set[int]:
+    def _moved(self, step: int, elements: tuple[int, ...]) -> set[int]:
         """Elements seen from before ``step``: after whom they come by way of it."""
         who = self.print_list[step][0]
         touched, moved = 0, {self.element(step)}
@@ -202,7 +206,7 @@ class Futures:
         return result
 
 
-def _remember(answers: dict, key: tuple, answer: Any) -> None:
+def _remember(answers: dict[Question, Answer], key: Question, answer: Answer) -> None:
     if len(answers) >= REMEMBERED:
         answers.clear()
     answers[key] = answer
@@ -217,7 +221,7 @@ class Entry:
     key: bytes
     digests: Digests
     steps: dict[int, Step]
-    watched: Any
+    watched: object
     runs: int = 0
     everybody: int = 0
     chosen: int = 0
@@ -260,11 +264,11 @@ class Persistent:
         self.result.seconds = time.perf_counter() - started
         return self.result
 
-    def _watched(self) -> Any:
+    def _watched(self) -> object:
         return self.watched(self.world) if self.watched is not None else None
 
     # ------------------------------------------------------------------ a state
-    def _enter(self, mark: int, found: Digests, watched: Any) -> None:
+    def _enter(self, mark: int, found: Digests, watched: object) -> None:
         """A state that is new: check it and see what may happen."""
         world, futures = self.world, self.futures
         key = found.key()
@@ -346,7 +350,7 @@ class Persistent:
         if rest is None:
             self._walk(entry, bit, reads, found)
         else:
-            self._follows(entry, effect)
+            self._follows(entry, effect)  # type: ignore[arg-type]  # it led to the state that is known
             self._done(entry, rest)
 
     def _walk(self, entry: Entry, bit: int, reads: Reads | None, found: Digests | None) -> None:
@@ -362,7 +366,7 @@ class Persistent:
             self._see(entry, step, reads)
         else:
             world.take(step)
-        effect = reads.effect
+        effect = cast(Effect, reads.effect)
         if found is None:
             found = digests(world)
             effect.keep(self._disabled(entry, bit), entry.digests, found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql import split_batches
 from redial_broker.engine.locks import Deadlock
@@ -19,6 +19,10 @@ from redial_broker.instance.session import Session
 from redial_lab.explore.progress import Incidents, Moment, Progress, RecordingSink
 from redial_lab.explore.replay_words import violated
 from redial_lab.explore.world import CANCELLED, Scenario, Step, World
+
+if TYPE_CHECKING:
+    from redial_broker.engine.journal import Journal
+    from redial_lab.explore.world import Searchable
 
 LONGEST = 900.0
 """Seconds of virtual time a script may take."""
@@ -38,7 +42,7 @@ class PlayError(Exception):
 class _Sink(RecordingSink):
     """What a window is told, printed lines too."""
 
-    def __init__(self, journal: Any) -> None:
+    def __init__(self, journal: Journal) -> None:
         super().__init__(journal)
         self.printed: list[str] = []
 
@@ -57,7 +61,7 @@ class _Window:
     session: Session
     sink: _Sink
     batches: list[str]
-    mark: re.Match | None = None
+    mark: re.Match[str] | None = None
     running: bool = False
     dead: bool = False
 
@@ -85,7 +89,7 @@ class Stage(World):
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         with given(scenario.switches):
-            self.instance = scenario.prepare()
+            self.instance = cast("Searchable", scenario.prepare())
         self.instance.run()
         self.instance.quantum = 1
         self.journal = self.instance.engine.journal
@@ -154,7 +158,12 @@ class _Player:
             session = instance.connect()
             session.sink = _Sink(stage.journal)
             self.windows.append(
-                _Window(number, session, session.sink, [batch.sql for batch in split_batches(body)])
+                _Window(
+                    number,
+                    session,
+                    cast(_Sink, session.sink),
+                    [batch.sql for batch in split_batches(body)],
+                )
             )
             number += 1
         self.cast()
@@ -193,7 +202,7 @@ class _Player:
                 elif mark is not None and mark[1] == "reader":
                     self.stage.readers.append(window.session)
         for number in range(len(self.stage.scenario.clients)):
-            window = by_client.get(number)
+            window = cast("_Window", by_client.get(number))
             if window is None:  # has not begun when the violation is met
                 sink = RecordingSink(self.stage.journal)
                 session = self.stage.instance.connect()
@@ -254,7 +263,7 @@ class _Player:
 
     def press_cancel(self, line: str) -> None:
         """Stop the batch under way in the window the line names."""
-        number = int(re.search(r"window (\d+)", line)[1])
+        number = int(cast("re.Match[str]", re.search(r"window (\d+)", line))[1])
         window = self.windows[number - 1]
         if window.running:
             window.session.attention()

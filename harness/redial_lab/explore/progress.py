@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from redial_broker.engine.journal import Part
 from redial_broker.engine.types import Message
 from redial_lab.explore.scenario import Scenario
 
 if TYPE_CHECKING:
+    from redial_broker.engine.clock import VirtualClock
+    from redial_broker.engine.journal import Journal
     from redial_broker.engine.locks import Deadlock
+    from redial_broker.instance.session import Session
     from redial_lab.explore.world import World
 
+# Any of memento, restore and content below: as ``Part`` has them, each part its own.
 _ID = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
 
 
@@ -21,7 +25,7 @@ class RecordingSink(Part):
 
     __slots__ = ("errors", "finished", "journal")
 
-    def __init__(self, journal: Any) -> None:
+    def __init__(self, journal: Journal) -> None:
         super().__init__()
         self.journal = journal
         self.errors: tuple[Message, ...] = ()
@@ -50,7 +54,7 @@ class RecordingSink(Part):
         self.journal.save(self)
         self.finished = True
 
-    def _nothing(self, *_: Any, **__: Any) -> None:
+    def _nothing(self, *_: Any, **__: Any) -> None:  # Any: stands for calls of every shape
         """Rows and ends of statements are not looked at."""
 
     columns = row = done = env = return_status = return_value = proc_done = _nothing
@@ -65,7 +69,7 @@ class ListeningSink(RecordingSink):
 
     __slots__ = ("said",)
 
-    def __init__(self, journal: Any) -> None:
+    def __init__(self, journal: Journal) -> None:
         super().__init__(journal)
         self.said: tuple[object, ...] = ()
 
@@ -87,7 +91,7 @@ class ListeningSink(RecordingSink):
         if message.severity <= 10:
             self._say(_ID.sub("id", message.text))
 
-    def row(self, values: tuple) -> None:
+    def row(self, values: tuple[object, ...]) -> None:
         """Keep a row."""
         self._say(
             tuple(
@@ -188,7 +192,7 @@ class Moment(Part):
 
     __slots__ = ("_journal", "clock")
 
-    def __init__(self, journal: Any, clock: Any) -> None:
+    def __init__(self, journal: Journal, clock: VirtualClock) -> None:
         super().__init__()
         self._journal = journal
         self.clock = clock
@@ -230,7 +234,7 @@ class Incidents(Part):
 
     __slots__ = ("_journal", "deadlocks")
 
-    def __init__(self, journal: Any) -> None:
+    def __init__(self, journal: Journal) -> None:
         super().__init__()
         self._journal = journal
         self.deadlocks: tuple[DeadlockSeen, ...] = ()
@@ -239,14 +243,14 @@ class Incidents(Part):
         """Keep who took part; called while everyone still stands where he stood."""
         waiters = []
         for transaction, resource, mode in deadlock.waits:
-            session = transaction.owner
+            session = cast("Session", transaction.owner)
             procedures = tuple(frame.program.full_name for frame in reversed(session.frames))
             waiters.append(
                 Waiter(
                     world.name_of(session), session.background, procedures, mode, resource.key[0]
                 )
             )
-        victim = world.name_of(deadlock.victim.owner)
+        victim = world.name_of(cast("Session", deadlock.victim.owner))
         self._journal.assign(
             None, self, "deadlocks", (*self.deadlocks, DeadlockSeen(victim, tuple(waiters)))
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_lab.explore.world import World
+
+if TYPE_CHECKING:
+    Row = tuple[Any, ...]
+    """A row. Its values are whatever was asked for."""
 
 STEPS = 100_000
 """Bound of statements of one question."""
@@ -16,7 +20,7 @@ class QueryError(ValueError):
     """A question raised an error; the text says which."""
 
 
-def ask(world: World, sql: str) -> list[tuple[Any, ...]] | None:
+def ask(world: World, sql: str) -> list[Row] | None:
     """Rows of the last result set, in READ COMMITTED; None when it would have to wait for a lock.
 
     The state is as before on return. Raises QueryError.

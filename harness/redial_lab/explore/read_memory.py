@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.storage import Table
 
 if TYPE_CHECKING:
+    from redial_broker.engine import journal
+    from redial_broker.exec.database import Database
     from redial_broker.instance.session import Session
+    from redial_broker.ssb.broker import Broker
+    from redial_broker.ssb.conversation import Endpoint
+    from redial_lab.explore.cells import Cell
     from redial_lab.explore.effects import Effect
     from redial_lab.explore.world import World
 
@@ -26,7 +31,7 @@ class Reads:
     """
 
     cells: int
-    more: frozenset
+    more: frozenset[Cell]
     effect: Effect | None = field(default=None, compare=False)
 
 
@@ -37,10 +42,10 @@ class Unsure(Exception):
 class Known:
     """Reads of steps met before."""
 
-    def __init__(self, world: World, bit: Callable[[Hashable], int]) -> None:
+    def __init__(self, world: World, bit: Callable[[Cell], int]) -> None:
         self.world = world
         self.bit = bit
-        self.tree: dict[Hashable, Any] = {}
+        self.tree: dict[Hashable, Any] = {}  # (cell, branches) or, where it ends, Reads
         self.changing = 0
         self.clock = world.instance.clock
         self.cells = Cells(world)
@@ -70,7 +75,7 @@ class Known:
             self.world.progress_of(session),
         )
 
-    def keep(self, session: Session, cells: Iterable[Hashable], found: Reads) -> None:
+    def keep(self, session: Session, cells: Iterable[Cell], found: Reads) -> None:
         """Remember what a step will read that stands before ``session``. cells: in their order."""
         bit, changing, value = self.bit, self.changing, self.cells.value
         try:
@@ -103,11 +108,14 @@ class Cells:
     def __init__(self, world: World) -> None:
         instance = world.instance
         self.engine, self.registry = instance.engine, instance.registry
-        self.brokers = [
-            database.broker
-            for database in instance.server.databases.values()
-            if database.broker is not None
-        ]
+        self.brokers = cast(
+            "list[Broker]",
+            [
+                database.broker
+                for database in instance.server.databases.values()
+                if database.broker is not None
+            ],
+        )
         self.queues = {
             (queue.object_id, queue.broker.database.id): queue
             for broker in self.brokers
@@ -121,20 +129,23 @@ class Cells:
             if isinstance(table, Table)
         ]
         self.rows = {
-            (table.database.id, table.object_id, index.name): index
+            (cast("Database", table.database).id, table.object_id, index.name): index
             for table in tables
             for index in (table.rows, *table.indexes)
         }
-        self.tables = {(table.database.id, table.object_id, table.name): table for table in tables}
+        self.tables = {
+            (cast("Database", table.database).id, table.object_id, table.name): table
+            for table in tables
+        }
 
-    def value(self, cell: Any) -> Hashable:
+    def value(self, cell: Cell) -> Hashable:
         """How a cell is found now. Raises Unsure."""
         look = _LOOKS.get(cell[0])
         if look is None:
             raise Unsure
         return look(self, cell)
 
-    def row(self, cell: tuple) -> Hashable:
+    def row(self, cell: Cell) -> Hashable:
         """A row with its marks, or all rows."""
         index = self.rows.get(cell[1])
         if index is None:
@@ -150,26 +161,26 @@ class Cells:
             index.versions.get(key),
         )
 
-    def lock(self, cell: tuple) -> Hashable:
+    def lock(self, cell: Cell) -> Hashable:
         """A lock's holders and waiters."""
         if len(cell) == 1:
             raise Unsure
         return _hash(self.engine.locks.resources.get(cell[1]))
 
-    def timer(self, cell: tuple) -> Hashable:
+    def timer(self, cell: Cell) -> Hashable:
         """When it is due."""
         if len(cell) == 1:
             raise Unsure
         return self.engine.timers.entries.get(cell[1])
 
-    def number(self, cell: tuple) -> Hashable:
+    def number(self, cell: Cell) -> Hashable:
         """Who has a session number."""
         if len(cell) == 1:
             return tuple(sorted(self.registry.sessions))
         session = self.registry.sessions.get(cell[1])
         return session and session.stream, self.registry.generations.get(cell[1])
 
-    def session(self, cell: tuple) -> Hashable:
+    def session(self, cell: Cell) -> Hashable:
         """Another session."""
         session = self.registry.sessions.get(cell[1])
         if session is None:
@@ -177,18 +188,18 @@ class Cells:
         transaction = session.transaction
         return _hash(session), transaction and tuple(transaction.locks.items())
 
-    def endpoint(self, cell: tuple) -> Hashable:
+    def endpoint(self, cell: Cell) -> Hashable:
         """One side of a conversation, or which there are."""
         if len(cell) == 1:
             return tuple(sorted(handle for broker in self.brokers for handle in broker.endpoints))
         return _hash(self._endpoint(cell[1]))
 
-    def inbox(self, cell: tuple) -> Hashable:
+    def inbox(self, cell: Cell) -> Hashable:
         """Its messages."""
         endpoint = self._endpoint(cell[1])
         return endpoint and (_hash(endpoint.inbox), endpoint.inbox.ready_key is None)
 
-    def _endpoint(self, handle: str) -> Any:
+    def _endpoint(self, handle: str) -> Endpoint | None:
         for broker in self.brokers:
             found = broker.endpoints.get(handle)
             if found is not None:
@@ -199,43 +210,43 @@ class Cells:
                     return other.peer
         return None
 
-    def group(self, cell: tuple) -> Hashable:
+    def group(self, cell: Cell) -> Hashable:
         """A conversation group."""
         return self._named("groups", cell)
 
-    def sender(self, cell: tuple) -> Hashable:
+    def sender(self, cell: Cell) -> Hashable:
         """Who has something in the transmission queue."""
         if len(cell) == 1:
             return tuple(sorted(handle for broker in self.brokers for handle in broker.senders))
         return any(cell[1] in broker.senders for broker in self.brokers)
 
-    def side(self, cell: tuple) -> Hashable:
+    def side(self, cell: Cell) -> Hashable:
         """Which endpoint is one side of a conversation."""
         if len(cell) == 1:
             raise Unsure
         found = [broker.sides.get(cell[1]) for broker in self.brokers]
         return tuple(endpoint and endpoint.handle for endpoint in found)
 
-    def _named(self, mapping: str, cell: tuple) -> Hashable:
+    def _named(self, mapping: str, cell: Cell) -> Hashable:
         if len(cell) == 1:
             raise Unsure
         return tuple(_hash(getattr(broker, mapping).get(cell[1])) for broker in self.brokers)
 
-    def ready(self, cell: tuple) -> Hashable:
+    def ready(self, cell: Cell) -> Hashable:
         """A queue's list of what may be received."""
         queue = self.queues.get(cell[1:3])
         if queue is None:
             raise Unsure
         return cell[3] in queue.ready if len(cell) == 4 else tuple(queue.ready)
 
-    def monitor(self, cell: tuple) -> Hashable:
+    def monitor(self, cell: Cell) -> Hashable:
         """A queue's monitor."""
         queue = self.queues.get(cell[1:])
         if queue is None:
             raise Unsure
         return _hash(queue.monitor)
 
-    def queue(self, cell: tuple) -> Hashable:
+    def queue(self, cell: Cell) -> Hashable:
         """A field of the queues of that number."""
         return tuple(
             _plain(getattr(queue, cell[2]))
@@ -243,38 +254,38 @@ class Cells:
             if number == cell[1]
         )
 
-    def broker(self, cell: tuple) -> Hashable:
+    def broker(self, cell: Cell) -> Hashable:
         """A field of the brokers."""
         return tuple(_plain(getattr(broker, cell[2])) for broker in self.brokers)
 
-    def table(self, cell: tuple) -> Hashable:
+    def table(self, cell: Cell) -> Any:  # hashable: whatever such a field holds
         """A field of a table."""
         table = self.tables.get(cell[1])
         if table is None:
             raise Unsure
         return getattr(table, cell[2])
 
-    def versions(self, cell: tuple) -> Hashable:
+    def versions(self, cell: Cell) -> Hashable:
         """Who reads the past."""
         found = self.engine.transactions.versions
         if found.readers:
             raise Unsure
         return found.sequence
 
-    def rowversions(self, cell: tuple) -> Hashable:
+    def rowversions(self, cell: Cell) -> Hashable:
         """The last one given out: a row's key may follow from it."""
         return tuple(part.last for part in self.counted if id(part) == cell[1])
 
-    def nothing(self, cell: tuple) -> Hashable:
+    def nothing(self, cell: Cell) -> Hashable:
         """What no step decides by."""
         return None
 
 
-def _hash(part: Any) -> Hashable:
+def _hash(part: journal.Part | None) -> Hashable:
     return part and (part.digest or part.hash())
 
 
-def _plain(value: Any) -> Hashable:
+def _plain(value: object) -> Hashable:
     if isinstance(value, (dict, list, set)):
         if value:
             raise Unsure
@@ -282,7 +293,7 @@ def _plain(value: Any) -> Hashable:
     return value
 
 
-_LOOKS: dict[str, Callable[[Cells, tuple], Hashable]] = {
+_LOOKS: dict[str, Callable[[Cells, Cell], Hashable]] = {
     "row": Cells.row,
     "lock": Cells.lock,
     "timer": Cells.timer,

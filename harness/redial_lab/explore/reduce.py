@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.clock import Timers
@@ -28,6 +28,13 @@ from redial_lab.explore.progress import Progress, RecordingSink
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result
 from redial_lab.explore.world import World
+
+if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
+    from redial_broker.instance.session import Session
+
+    Named = str | tuple[Any, ...]
+    """What a step touches: a kind, then whatever tells one of that kind from the others."""
 
 EVERYTHING = frozenset({"everything"})
 PLAIN = (
@@ -53,8 +60,8 @@ STATE_OF_LOCKS = frozenset({"READPAST", "NOWAIT"})
 class Footprint:
     """What a step read and changed."""
 
-    reads: frozenset
-    writes: frozenset
+    reads: frozenset[Named]
+    writes: frozenset[Named]
 
     def independent(self, other: Footprint) -> bool:
         """Whether the two commute."""
@@ -102,11 +109,15 @@ class Footprints:
             writes.add(("waits",))
         return Footprint(reads, frozenset(writes))
 
-    def _run(self, session: Any) -> tuple[frozenset, bool]:
+    def _run(self, session: Session) -> tuple[frozenset[Named], bool]:
         """One step of a session, statement by statement: what it read, and whether it looked at
         other sessions (a dynamic management view).
         """
-        machine, reads, shared = self.world.instance.machine, frozenset(), False
+        machine, reads, shared = (
+            self.world.instance.machine,
+            cast("frozenset[Named]", frozenset()),
+            False,
+        )
         watches = False
         while session.frames and session.wait is None:
             frame = session.frames[-1]
@@ -116,13 +127,19 @@ class Footprints:
                     break
                 shared = True
                 reads |= self._read(session, info.node, frame.program.database)
-                source = frame.program.source.text[info.node.pos : info.node.end].lower()
+                # A shared statement has a node.
+                source = frame.program.source.text[info.node.pos : info.node.end].lower()  # type: ignore[union-attr]
                 watches = any(word in source for word in WATCHING)
             machine.run(session, 1)
         self.world.client_progress()
         return reads, watches
 
-    def _read(self, session: Any, node: Any, database: Any) -> frozenset:
+    def _read(
+        self,
+        session: Session,
+        node: Any,  # the syntax tree of any statement
+        database: Database,
+    ) -> frozenset[Named]:
         """What a statement names."""
         if isinstance(node, ast.ExecuteProcedure):
             called = _resolved(database, node.procedure)
@@ -150,7 +167,7 @@ class Footprints:
             found.add(("table", id(table)))
         return frozenset(found)
 
-    def _written(self, entry: tuple, me: int) -> set:
+    def _written(self, entry: tuple[Any, ...], me: int) -> set[Named]:  # as the journal has it
         """What one record of the journal changed."""
         part, key = entry[1], entry[3]
         table = self.tables.get(id(part))
@@ -175,7 +192,7 @@ class Footprints:
         return set(EVERYTHING)
 
 
-def _resolved(database: Any, name: Any) -> Any:
+def _resolved(database: Database, name: object) -> Any:  # what a database holds under a name
     """The object of that name, None where there is none (or the name is in a variable)."""
     if not isinstance(name, ast.ObjectName) or len(name.parts) > 2:
         return None

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from redial_lab.explore.faults import Fault
 
 if TYPE_CHECKING:
+    Switches = Mapping[str, Any]
+    """Values of switches of the engine by name: each switch has a type of its own."""
+
     from redial_broker.instance.instance import Instance
     from redial_lab.explore.world import World
 
@@ -45,7 +48,7 @@ class Step:
     """
 
     kind: str
-    who: Any
+    who: Any  # int or tuple[str, ...]: ``kind`` says which
 
     def __str__(self) -> str:
         return f"{self.kind} {self.who}"
@@ -82,12 +85,12 @@ class Scenario:
     cancels: int = 0
     notes: tuple[str, ...] = field(default=())
     faults: tuple[Fault, ...] = ()
-    switches: Mapping[str, Any] = field(default_factory=dict)
+    switches: Switches = field(default_factory=dict)
     timer_limits: Mapping[str, int] = field(default_factory=dict)
-    account: Callable[[World], Any] | None = None
+    account: Callable[[World], object] | None = None
     livelock: str = ""
     asked: str = ""
-    watched: Callable[[World], Any] | None = None
+    watched: Callable[[World], object] | None = None
     listens: bool = False
 
     @property

@@ -65,8 +65,8 @@ class Result:
     walks: int = 0
     fewer: bool = False
     seed: int | None = None
-    taken: Counter = field(default_factory=Counter)
-    accounts: Counter = field(default_factory=Counter)
+    taken: Counter[str] = field(default_factory=Counter)
+    accounts: Counter[str] = field(default_factory=Counter)
     violations: dict[str, Violation] = field(default_factory=dict)
 
     def meet(

@@ -6,6 +6,7 @@ runs of one session's steps are moved together while the violation is still met.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 
 from redial_lab.explore.replay_words import violated
@@ -83,7 +84,7 @@ class _Player:
         return path
 
 
-def _moves(runs: list[list[Step]]):
+def _moves(runs: list[list[Step]]) -> Iterator[list[Step]]:
     """Every order in which one run has gone to another run of the same session."""
     for source, run in enumerate(runs):
         for target, other in enumerate(runs):

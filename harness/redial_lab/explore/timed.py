@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from redial_broker.instance.instance import Instance
 from redial_lab.explore.scenario import Scenario
+
+if TYPE_CHECKING:
+    from redial_lab.explore.world import Searchable
 
 CLOCK = re.compile(
     r"\b(sys(utc)?datetime(offset)?|get(utc)?date|current_timestamp)\b|\{\s*fn\s+(cur|now)", re.I
@@ -23,7 +26,7 @@ CLOCK = re.compile(
 SYSTEM = frozenset({"master", "model", "msdb", "tempdb"})
 
 
-def reads_clock(instance: Instance, scenario: Scenario) -> bool:
+def reads_clock(instance: Searchable, scenario: Scenario) -> bool:
     """Whether a module, a default or a batch names such a function, in a comment even."""
     return any(map(_named, (*_batches(scenario), *_definitions(instance))))
 
@@ -34,7 +37,7 @@ def _batches(scenario: Scenario) -> Iterator[str]:
     yield from (fault.sql for fault in scenario.all_faults)
 
 
-def _definitions(instance: Instance) -> Iterator[str]:
+def _definitions(instance: Searchable) -> Iterator[str]:
     for name, database in instance.server.databases.items():
         if name.lower() not in SYSTEM:
             for found in database.objects.values():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.instance.session import Session
@@ -16,6 +16,19 @@ from redial_lab.explore.held_locks import Held, held_by
 from redial_lab.explore.replay_words import encode
 from redial_lab.explore.search import Violation
 from redial_lab.explore.world import GOING_ON, Scenario, Step, World
+
+if TYPE_CHECKING:
+    import redial_broker.ssb.queue
+    from redial_broker.engine.locks import Deadlock
+    from redial_broker.exec.program import Frame
+    from redial_broker.exec.session import SessionState
+    from redial_lab.explore.world import Searchable
+
+    class ActivatedQueue(redial_broker.ssb.queue.Queue):
+        """One with an activation procedure."""
+
+        activation: redial_broker.ssb.queue.Activation
+
 
 SHORT = 90
 """Characters of a statement in one line."""
@@ -189,7 +202,7 @@ class TracingMachine(Machine):
         super().__init__(machine.finished)
         self.noted: list[tuple[Session, Place, bool, bool]] = []
 
-    def run(self, s: Any, budget: int = 1_000_000, *, single: bool = False) -> str:
+    def run(self, s: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
         """As ``Machine.run``, one statement at a time."""
         shared_done = False
         status = READY
@@ -206,13 +219,13 @@ class TracingMachine(Machine):
                 status = super().run(s, 1)
                 budget -= 1
                 if place is not None:
-                    self.noted.append((s, place, info.shared, s.wait is not None))
+                    self.noted.append((cast(Session, s), place, info.shared, s.wait is not None))
             if status != READY:
                 return status
         return status
 
 
-def place_of(frame: Any) -> Place | None:
+def place_of(frame: Frame) -> Place | None:
     """The statement a frame is at; None where it has none."""
     program = frame.program
     info = program.infos[frame.pc]
@@ -238,7 +251,7 @@ class _Recorder:
         self.warm = self.armed()
         self.keys: dict[Session, str] = {}
         self.waited: dict[str, Place] = {}
-        self.told: dict[int, Any] = {}
+        self.told: dict[int, tuple[int, int]] = {}
         self.begun: set[tuple[str, int]] = set()
         self.cycle: dict[str, Held] = {}
         self.victim: Session | None = None
@@ -250,10 +263,10 @@ class _Recorder:
         for number, session in enumerate(world.clients):
             self.lane(session, number)
 
-    def deadlock(self, deadlock: Any) -> None:
+    def deadlock(self, deadlock: Deadlock) -> None:
         """A cycle is closed: everybody's locks, before the victim loses its own."""
         self.on_deadlock(deadlock)
-        self.victim = deadlock.victim.owner
+        self.victim = cast(Session, deadlock.victim.owner)
         self.cycle = self.held()
 
     def lane(self, session: Session, client: int = -1) -> str:
@@ -270,7 +283,7 @@ class _Recorder:
                 lane.kind, lane.sql = "operator", fault.sql
                 lane.name = f"operator: {fault.kind.replace('_', ' ')}"
             else:
-                queue = session.queue
+                queue = cast("ActivatedQueue", session.queue)
                 same = sum(
                     other.queue == name_of_queue(queue) for other in self.trace.lanes.values()
                 )
@@ -354,7 +367,7 @@ class _Recorder:
             )
         )
 
-    def armed(self) -> list[Any]:
+    def armed(self) -> list[tuple[str, Any]]:  # Any: what a kind of timer goes by
         """The timers that may fire, by due time, then in the order of arming."""
         entries = self.instance.engine.timers.entries
         return [
@@ -417,7 +430,7 @@ class _Recorder:
         return tuple(found)
 
 
-def queues(instance: Any) -> list[Any]:
+def queues(instance: Searchable) -> list[ActivatedQueue]:
     """Every queue with an activation procedure."""
     return [
         item
@@ -427,7 +440,7 @@ def queues(instance: Any) -> list[Any]:
     ]
 
 
-def name_of_queue(queue: Any) -> str:
+def name_of_queue(queue: redial_broker.ssb.queue.Queue) -> str:
     """database.schema.name of a queue."""
     return f"{queue.broker.database.name}.{queue.schema}.{queue.name}"
 

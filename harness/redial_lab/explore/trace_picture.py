@@ -5,6 +5,7 @@ Nothing is loaded from anywhere; it is read on a screen, light or dark, and on p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from textwrap import wrap
 
@@ -293,7 +294,9 @@ def _graph(picture: Picture, plan: Plan) -> None:
 
 
 # ---------------------------------------------------------------------- table
-def _rows(trace: Trace):
+def _rows(
+    trace: Trace,
+) -> Iterator[tuple[TraceStep, str, str, list[tuple[str, str, str]], list[str]]]:
     """(step, session, what it did, [(who, what it holds, what it waits for)]) for the table."""
     for step in trace.steps:
         states = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,6 +20,9 @@ from redial_lab.explore.faults import KINDS, Fault
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
 from redial_lab.explore.queries import QueryError, ask
 from redial_lab.explore.world import Client, Scenario, World
+
+if TYPE_CHECKING:
+    from redial_lab.explore.queries import Row
 
 LIVELOCK = "livelock"
 
@@ -258,7 +261,7 @@ def _held(part: InvariantPart) -> Check:
     return check
 
 
-def _asked(world: World, what: str, sql: str) -> list[tuple[Any, ...]] | None:
+def _asked(world: World, what: str, sql: str) -> list[Row] | None:
     try:
         return ask(world, sql)
     except QueryError as error:
@@ -278,7 +281,8 @@ def _prepared(own: OwnFile, folder: Path) -> Instance:
             raise AssertionError(f"{name}: {error}") from None
         for sql, line, count in batches:
             for _ in range(count):
-                error = session.execute(sql).error()
+                # The parser's error has that name too; another would be other code to `sources`.
+                error = session.execute(sql).error()  # type: ignore[misc]
                 if error is not None:
                     raise AssertionError(
                         f"{name}, line {line + error.line - 1}: Msg {error.number}: {error.text}"

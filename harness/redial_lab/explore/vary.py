@@ -15,7 +15,7 @@ class Variant(NamedTuple):
     """A search under other values. name, value: of the switch changed; '' for the first search."""
 
     name: str
-    value: Any
+    value: Any  # each switch has a type of its own
     result: Result
     scenario: Scenario
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 from redial_lab.explore.trace import Lane, Place, Statement, Trace, TraceStep
+
+if TYPE_CHECKING:
+    from redial_lab.explore.held_locks import Waiting
 
 OWN = frozenset({"run", "expire", "lock_timeout"})
 """Kinds of step that happen in the window of the session itself."""
@@ -33,13 +37,13 @@ DEADLY = frozenset({"kill", "reader_restart"})
 
 @dataclass(slots=True)
 class Stop:
-    """Where a window waits for its turn. place: None before a batch; visit: the how manieth time
+    """Where a window waits for its turn. place: before which statement; visit: the how manieth time
     the window comes by; blocks: the statement will wait, so the next window may go on at once.
     """
 
     window: int
     turn: int
-    place: Place | None
+    place: Place
     visit: int = 1
     blocks: bool = False
 
@@ -184,7 +188,7 @@ def _turns(made: Plan) -> None:
             made.turns.append(last)
         last.steps.append(step)
         waiting = {key for key, held in step.held.items() if held.waits is not None}
-        locked = {key for key in waiting if step.held[key].waits.mode}
+        locked = {key for key in waiting if cast("Waiting", step.held[key].waits).mode}
         last.blocks = step.step.kind == "run" and (
             step.lane in waiting or any(statement.waited for statement in step.statements[-1:])
         )

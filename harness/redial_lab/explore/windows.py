@@ -9,9 +9,11 @@ rests on: docs/facts.md, F-390 to F-394).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -135,7 +137,7 @@ def environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
-        autoescape=lambda name: bool(name) and name.endswith(".html.j2"),
+        autoescape=lambda name: bool(name) and cast(str, name).endswith(".html.j2"),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -205,7 +207,7 @@ def _waiting(made: Plan, turn: Turn) -> str:
     return f"{held.waits}{f', held by {whom}' if whom else ''}"
 
 
-def _rows(made: Plan, names: dict):
+def _rows(made: Plan, names: dict[Place, str]) -> Iterator[tuple[int, str, int, int, int]]:
     """(window, place, visit, turn, blocks) of every stop."""
     for stop in made.stops:
         yield (stop.window, names[stop.place], stop.visit, stop.turn, int(stop.blocks))
@@ -225,7 +227,7 @@ def _own(made: Plan) -> list[tuple[int, int, str, int, bool]]:
 
 
 # ---------------------------------------------------------------------- batches of a window
-def _parts(made: Script, window: Window, texts: dict[tuple[str, int], str]):
+def _parts(made: Script, window: Window, texts: dict[tuple[str, int], str]) -> Iterator[Part]:
     trace = made.plan.trace
     begun: set[tuple[str, int]] = set()
     for turn, step in made.plan.in_order():
@@ -282,7 +284,7 @@ def _timer(turn: Turn, rank: int) -> str:
     )
 
 
-def _fault(made: Plan, turn: Turn, step: TraceStep):
+def _fault(made: Plan, turn: Turn, step: TraceStep) -> Iterator[Part]:
     begin = f"EXECUTE explorer.Turn @turn = {turn.number};"
     if step.step.kind in DEADLY or step.step.kind in CANCELS:
         window = made.window_of(step.lane)
@@ -302,7 +304,7 @@ def _fault(made: Plan, turn: Turn, step: TraceStep):
     yield from _by_hand(made, turn, step)
 
 
-def _by_hand(made: Plan, turn: Turn, step: TraceStep):
+def _by_hand(made: Plan, turn: Turn, step: TraceStep) -> Iterator[Part]:
     """What no T-SQL can bring about at a given moment: the person is told."""
     made.missing.append(f"step {step.number} ({step.title}): no window can do that")
     title = step.title.replace("'", "''").replace("%", "%%")
@@ -313,7 +315,7 @@ def _by_hand(made: Plan, turn: Turn, step: TraceStep):
     )
 
 
-def _table(made: Plan):
+def _table(made: Plan) -> Iterator[tuple[int, str, str, str]]:
     """(steps, window, what happens, what is waited for) for the table on top."""
     for step in made.trace.steps:
         if step in made.early:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from struct import pack
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from redial_broker.engine.clock import VirtualClock
 from redial_broker.engine.journal import Part
@@ -16,6 +17,49 @@ from redial_lab.explore.faults import KINDS
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
 from redial_lab.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
 from redial_lab.explore.timed import reads_clock
+
+if TYPE_CHECKING:
+    from redial_broker.engine.kernel import Engine
+    from redial_broker.engine.needs import LockKey
+    from redial_broker.exec.machine import Machine
+    from redial_broker.exec.server import Server
+    from redial_broker.instance.defects import Defects
+    from redial_broker.instance.instance import Registry
+
+    class Searchable(Protocol):
+        """What a search needs of an instance; its clock is virtual."""
+
+        clock: VirtualClock
+        engine: Engine
+        machine: Machine
+        server: Server
+        registry: Registry
+        defects: Defects
+        quantum: int
+        searched: bool
+
+        @property
+        def sessions(self) -> dict[int, Session]:
+            """The live sessions by id."""
+
+        def connect(self, database: str = "") -> Session:
+            """A session whose results are kept."""
+
+        def run(self) -> None:
+            """Until nothing is ready."""
+
+        def pump(self, max_steps: int = 1000) -> bool:
+            """Some statements in turn; whether there is more to do at once."""
+
+        def fire(self, kind: str, key: Any) -> None:  # Any: whatever its kind goes by
+            """Let a timer happen."""
+
+        def next_due(self) -> float | None:
+            """Seconds until the next timer."""
+
+        def parts(self) -> list[Part]:
+            """Everything that is hashed, in a fixed order."""
+
 
 __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 
@@ -30,6 +74,10 @@ ACTIVATED_STEPS = 100_000
 class World:
     """A scenario under way. ``steps`` lists what may happen next, ``take`` lets it happen."""
 
+    if TYPE_CHECKING:
+        scenario: Scenario
+        progress: Progress
+
     def __init__(self, scenario: Scenario, read: set[str] | None = None) -> None:
         """Prepare the instance and let every client come to the beginning of its first batch.
 
@@ -39,7 +87,7 @@ class World:
         self.scenario = scenario
         self.faults = scenario.all_faults
         with given(scenario.switches, read):
-            self.instance = scenario.prepare()
+            self.instance = cast("Searchable", scenario.prepare())
         if not isinstance(self.instance.clock, VirtualClock):
             raise ValueError(f"scenario {scenario.name}: the instance needs a virtual clock")
         self.instance.run()
@@ -55,7 +103,7 @@ class World:
             session.sink = kind(self.journal)
             session.app_name = client.name
             self.clients.append(session)
-            self.sinks.append(session.sink)
+            self.sinks.append(cast(RecordingSink, session.sink))
         self.numbers = {session.id: number for number, session in enumerate(self.clients)}
         self.operators: dict[int, Session] = {}
         for number, fault in enumerate(self.faults):
@@ -254,7 +302,7 @@ class World:
             else:
                 self._next_batch(number)
 
-    def progress_of(self, session: Session) -> tuple | None:
+    def progress_of(self, session: Session) -> tuple[object, ...] | None:
         """What decides how a client's session goes on besides its own state."""
         number, progress = self.numbers.get(session.id), self.progress
         if number is None:
@@ -298,7 +346,7 @@ class World:
         """Everything that counts for the state but the time, in a fixed order."""
         found = self.instance.parts()
         found += self.sinks
-        found += [session.sink for session in self.operators.values()]
+        found += [session.sink for session in self.operators.values()]  # type: ignore[misc]  # ours
         found += (self.progress, self.incidents)
         return found
 
@@ -354,7 +402,7 @@ class World:
         return (", ".join(held) or "nothing") + waits
 
 
-def describe_resource(key: tuple) -> str:
+def describe_resource(key: LockKey) -> str:
     """A lock resource for a reader: KEY 720...(value), CONVERSATION_GROUP 8A21..."""
     if key[0] == "KEY":
         return f"KEY {key[1] & 0xFFFFFFFF:x}{key[2]}"
