@@ -6,12 +6,13 @@ Sessions take turns statement by statement, so the same story is the same run, b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from redial.config import Config
 from redial.deploy import DeployError
 from redial.render import render
 from redial.tsql import split_batches
+from redial_broker.engine.clock import VirtualClock
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
@@ -78,7 +79,7 @@ class VirtualPort:
         seed: int = 1,
         quantum: int = 1,
         moment: int = MOMENT,
-        **switches: Any,
+        **switches: Any,  # each has a type of its own
     ) -> None:
         self._statements = moment
         self.instance = Instance(seed=seed, quantum=quantum, switches=switches)
@@ -106,7 +107,7 @@ class VirtualPort:
 
     def settle(self, clients: Sequence[Client], seconds: float) -> None:
         """Moment by moment; where nobody can go on, time passes until somebody can."""
-        clock = self.instance.clock
+        clock = cast(VirtualClock, self.instance.clock)
         end = clock.now() + seconds
         while not all(client.finished() for client in clients) and clock.now() < end:
             if self._moment() or all(client.finished() for client in clients):
@@ -120,7 +121,7 @@ class VirtualPort:
 
     def _moment(self) -> bool:
         """Whether somebody could go on at once."""
-        self.instance.clock.advance(MOMENT_SECONDS)
+        cast(VirtualClock, self.instance.clock).advance(MOMENT_SECONDS)
         more = self.instance.pump(self._statements)
         self._sound()
         return more

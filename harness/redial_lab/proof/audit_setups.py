@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.config import Config, load
 from redial.paths import CONFIGS
@@ -15,6 +16,9 @@ from redial.tsql import split_batches
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import CANCELLED, Client, Scenario, World
+
+if TYPE_CHECKING:
+    from redial_lab.explore.queries import Row
 
 DATABASE = "Redial"
 EVENT = "//redial/audit/event"
@@ -49,7 +53,7 @@ def deployed(
     rcsi: bool = False,
     first: tuple[str, ...] = (),
     mutant: str | None = None,
-    switches: dict | None = None,
+    switches: dict[str, Any] | None = None,  # each has a type of its own
 ) -> Instance:
     """An instance on a virtual clock with the configuration installed in database Redial.
 
@@ -84,14 +88,14 @@ def deployed(
 
 
 # ---------------------------------------------------------------------- what must hold
-def rows(world: World, table: str, *columns: str, schema: str = "audit") -> list[tuple]:
+def rows(world: World, table: str, *columns: str, schema: str = "audit") -> list[Row]:
     """Rows of a table of the configuration as they are now, without locks."""
     found = world.instance.server.database(DATABASE).resolve(schema, table)
     ordinals = [found.ordinals[column.lower()] for column in columns]
     return [tuple(row[i] for i in ordinals) for row in found.rows.entries.values()]
 
 
-def told(world: World) -> set:
+def told(world: World) -> set[str]:
     """Handles of the dialogs whose EndOfStream was sent."""
     return {
         handle
@@ -197,7 +201,7 @@ def callers(
     """
     text = in_a_transaction if in_transaction else send
     tidy = TIDY if in_transaction else ""
-    clients, bodies = [], {}
+    clients, bodies = cast("list[Client]", []), cast("dict[tuple[int, int], str]", {})
     if warm:
         bodies[len(clients), 0] = "A1"
         clients.append(Client("sender A", (text("A1"),), DATABASE, (send("A0"),), tidy))

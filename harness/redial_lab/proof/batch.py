@@ -6,9 +6,10 @@ What each check means is its docstring; a violation's name is what a search repo
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 from redial.config import Config
-from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
+from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import CANCELLED, Client, Scenario, World
 from redial_lab.proof.audit_setups import (
     DATABASE,
@@ -57,7 +58,7 @@ CALLERS = {
 """How a batch is called, by name."""
 
 
-def whole(count: int, bodies: tuple[str, ...], by_key: dict[str, str]):
+def whole(count: int, bodies: tuple[str, ...], by_key: dict[str, str]) -> Check:
     """A check: the batches of the first ``count`` clients arrived whole, once and on one dialog per
     key, or not at all; an acknowledged one has arrived and a refused one has not.
 
@@ -116,7 +117,7 @@ def dead_in_mid_batch(
     cancels: int = 0,
     firings: int = 0,
     mutant: str | None = None,
-    switches: dict | None = None,
+    switches: dict[str, Any] | None = None,  # each has a type of its own
 ) -> Scenario:
     """A batch of three over its dialogs, and a DBA who removes one of them at any moment.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, cast
 
 from redial.config import Config
 from redial_lab.explore.checks import no_deadlock, nothing_left_behind
@@ -20,7 +21,7 @@ from redial_lab.proof.battery_resend import RESENDING
 from redial_lab.proof.battery_send import BEGINNING, SENDING
 from redial_lab.proof.battery_target import IN_TARGET, TARGETS
 from redial_lab.proof.setups import Setup
-from redial_lab.proof.wanted import Wanted
+from redial_lab.proof.wanted import Wanted as Wanted  # noqa: PLC0414  # for who asks here
 
 WANTED: Mapping[str, Wanted] = {
     **SENDING,
@@ -263,9 +264,9 @@ def scenario(wanted: Wanted) -> tuple[Scenario, Config]:
     first = replace(
         client,
         batches=wanted.batches or client.batches,
-        **({"on_cancel": "", "on_error": ""} if wanted.untidy else {}),
+        **cast("dict[str, Any]", {"on_cancel": "", "on_error": ""} if wanted.untidy else {}),
     )
-    changes: dict = {"listens": wanted.listens}
+    changes: dict[str, Any] = {"listens": wanted.listens}  # of a ``Scenario``, each its own type
     if wanted.one_go:
         changes |= {"in_one_go": frozenset({"InitiatorQueue", "TargetQueue"})}
     if wanted.batches or wanted.others or not wanted.claims:

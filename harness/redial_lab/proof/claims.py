@@ -9,9 +9,9 @@ a claim needs to know of the setup; a violation's name begins with the claim's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from redial_broker.engine.switches import value
 from redial_broker.ssb.monitor import NOTIFIED
@@ -20,6 +20,12 @@ from redial_lab.explore.queries import ask
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, EVENT, bare, no_orphan_dialog, rows, told
 from redial_lab.proof.places import PLACES, numbers_elsewhere
+
+if TYPE_CHECKING:
+    from redial_broker.ssb.conversation import Endpoint
+
+    Batch = tuple[tuple[int, int], Sequence[str]]
+    """Its client and number, and the bodies it sends."""
 
 SENDING = frozenset({"usp_Send", "usp_SendBatch", "usp_SendMessages", "Outbox_Insert"})
 """Procedures of ours that callers run."""
@@ -119,7 +125,7 @@ def s4(subject: Subject, world: World) -> list[str]:
         if kind == EVENT
     }
     by_client: dict[int, list[str]] = defaultdict(list)
-    for (client, _), bodies in sorted(subject.ledger.batches.items()):
+    for (client, _), bodies in cast("list[Batch]", sorted(subject.ledger.batches.items())):
         by_client[client] += [body for body in bodies if body in place]
     for bodies in by_client.values():
         by_dialog: dict[str, list[int]] = defaultdict(list)
@@ -143,7 +149,7 @@ def _numbers(subject: Subject, world: World, by_client: dict[int, list[str]]) ->
             number_of[body.hex().upper()] = number
     taken = {(key, number) for key, numbers in keys.items() for number in numbers}
     taken |= numbers_elsewhere(world)
-    last: Counter = Counter()
+    last: Counter[str] = Counter()
     for key, number in taken:
         last[key] = max(last[key], number)
     repeated = not subject.resends and any(
@@ -322,7 +328,7 @@ def _unheard(world: World) -> bool:
     return "target_cleaned" in world.progress.struck and ask(world, GIVEN_UP) == []
 
 
-def _outlives(world: World, endpoint: Any) -> bool:
+def _outlives(world: World, endpoint: Endpoint) -> bool:
     """Whether the LIFETIME of a side of this dialog will end by and by, where one has ended before
     its time came. A target that has failed waits for the initiator's (F-462).
     """
@@ -372,7 +378,7 @@ LIVELOCK = "livelock"
 DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 
 
-def watched(world: World) -> tuple:
+def watched(world: World) -> tuple[object, ...]:
     """What the claims on every state look at: dialogs open for sending (S5) and queues that are on
     (L2). The deadlocks of S1 stay with the state, and each timer's time (S5) is one step's doing.
     """
@@ -401,7 +407,7 @@ def _outermost(procedures: tuple[str, ...]) -> str:
     return ours[-1] if ours else ""
 
 
-def _endpoints(world: World) -> list:
+def _endpoints(world: World) -> list[Endpoint]:
     return list(world.instance.server.database(DATABASE).broker.endpoints.values())
 
 

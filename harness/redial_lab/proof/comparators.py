@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import no_deadlock
 from redial_lab.explore.world import Client, Scenario, World
@@ -69,7 +71,7 @@ def forum_aged(*, in_transaction: bool, job: bool) -> Scenario:
         "UPDATE audit.ServiceBrokerConversations SET CreateDate = '2000-01-01';",
     )
     sender = Client("sender A", (send("0xA1"),), DATABASE, before, TIDY if in_transaction else "")
-    clients = (sender,)
+    clients = cast("tuple[Client, ...]", (sender,))
     if job:
         clients += (Client("job", ("EXECUTE audit.usp_PurgeConversations;",), DATABASE),)
     mode = "own transactions" if in_transaction else "autocommit"

@@ -6,15 +6,18 @@ lost, and where it is its number is ``WRITTEN DOWN``; or it can be ``LOST`` with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_lab.explore import Limits, World, search, shortest
 from redial_lab.explore.checks import all_of
 from redial_lab.explore.scenario import Scenario
 from redial_lab.proof.audit_setups import rows
 from redial_lab.proof.setups import Setup
+
+if TYPE_CHECKING:
+    from redial_lab.explore.scenario import Switches
+    from redial_lab.proof.setups import Fields
 
 DESIGNS: dict[str, str | None] = {
     "queue_only": "queue_only",
@@ -29,7 +32,7 @@ NOT_LOOKED_THROUGH = "bound reached"
 NUMBER_ONLY, WITHOUT_A_WORD = "lost, its number is written down", "lost without a word"
 FALSE_ALARM = "a number is written down, its message is not lost"
 TWICE = "a message is there twice"
-SWITCHES: tuple[Mapping[str, Any], ...] = (
+SWITCHES: tuple[Switches, ...] = (
     {},
     {"enqueue_at": "commit"},
     {"end_over_open_send": "waits"},
@@ -61,9 +64,9 @@ class Case:
     """One row of the table. fields: of its ``Setup``."""
 
     name: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Fields = field(default_factory=dict)
 
-    def setup(self, design: str, switches: Mapping[str, Any] | None = None) -> Setup:
+    def setup(self, design: str, switches: Switches | None = None) -> Setup:
         """The case with one design's scripts."""
         return Setup(
             **PLAIN | dict(self.fields),  # type: ignore[arg-type]
@@ -72,7 +75,7 @@ class Case:
         )
 
 
-def _faults(*names: str, **fields: Any) -> dict[str, Any]:
+def _faults(*names: str, **fields: Any) -> Fields:  # of a ``Setup``
     return {"faults": names, **fields}
 
 

@@ -16,9 +16,14 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redial.paths import EVIDENCE, SOURCES
+
+if TYPE_CHECKING:
+    Documented = TypeVar("Documented", ast.Module, ast.FunctionDef, ast.ClassDef)
+    Kept = str | list[Any]
+    """A search as the file has it: ``Search``'s fields without ran, or the key alone."""
 
 KEPT = EVIDENCE / "found-mutants.json"
 CODE = (
@@ -143,11 +148,11 @@ class _Bare(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._undocumented(node)
 
-    def _undocumented(self, node: Any) -> Any:
+    def _undocumented(self, node: Documented) -> Documented:
         first = node.body[0] if node.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
             node.body = node.body[1:]
-        return self.generic_visit(node)
+        return cast("Documented", self.generic_visit(node))
 
     def visit_Import(self, node: ast.Import) -> None:
         return None
@@ -261,6 +266,7 @@ class Remembered:
 
     def write(self, names: Iterable[str]) -> None:
         """The file: one line to a mutant, in this order; others are left out."""
+        assert self.path is not None, "what is remembered in this process only has no file"
         lines = []
         for name in names:
             if name in self.found:
@@ -271,7 +277,7 @@ class Remembered:
         part.replace(self.path)
 
 
-def _row(search: Search) -> list | str:
+def _row(search: Search) -> Kept:
     """As short as can be: most are cases that never come to the statement."""
     return (
         list(asdict(search).values())[:1] + list(asdict(search).values())[2:]
@@ -280,5 +286,5 @@ def _row(search: Search) -> list | str:
     )
 
 
-def _read(row: list | str) -> Search:
+def _read(row: Kept) -> Search:
     return Search(row, False) if isinstance(row, str) else Search(row[0], True, *row[1:])

@@ -8,16 +8,17 @@ searched again under every value of every switch it asks for. ``matrix_run`` sea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
 from redial.config.choices import Key, LookupHint, Recycle, TimerStrategy
 from redial_broker.instance.instance import Instance
+from redial_broker.instance.session import Session
 from redial_lab.explore.checks import all_of, nothing_left_behind
 from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.world import World
@@ -25,6 +26,10 @@ from redial_lab.proof import installed
 from redial_lab.proof.audit_setups import no_orphan_dialog
 from redial_lab.proof.claims import claims
 from redial_lab.proof.setups import CALLERS, Setup
+
+if TYPE_CHECKING:
+    from redial_lab.explore.scenario import Switches
+    from redial_lab.proof.setups import Fields
 
 ISOLATIONS = ("rc", "rcsi")
 TRANSITIONS = 60_000
@@ -131,7 +136,7 @@ class Story:
     """
 
     title: str
-    fields: Mapping[str, Any]
+    fields: Fields
     told: Callable[[Cell], bool] = lambda cell: True
     varied: bool = True
     fault: bool = False
@@ -262,11 +267,13 @@ def waits(world: World) -> set[str]:
             continue
         for other in locks.blockers(session.wait.request.transaction):
             if other.owner is not None and other.owner is not session:
-                found.add(f"{_role(world, session)} waits for {_role(world, other.owner)}")
+                found.add(
+                    f"{_role(world, session)} waits for {_role(world, cast(Session, other.owner))}"
+                )
     return found
 
 
-def _role(world: World, session: Any) -> str:
+def _role(world: World, session: Session) -> str:
     if session.background:
         return "a reader of the initiator" if "InitiatorQueue" in session.stream else "the target"
     name = world.name_of(session)
@@ -278,7 +285,7 @@ def scenario(
     story: Story,
     watch: Watch | None = None,
     *,
-    switches: Mapping[str, Any] | None = None,
+    switches: Switches | None = None,
     prepare: Callable[[], Instance] | None = None,
 ) -> Scenario:
     """What is searched. Every claim is looked at, and every deadlock counts, of senders too.

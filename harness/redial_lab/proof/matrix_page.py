@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from itertools import groupby
 from pathlib import Path
+from typing import cast
 
 from redial.paths import PAGES
 from redial_broker.engine.switches import SWITCHES
@@ -116,7 +117,9 @@ def text(results: Mapping[str, Judged]) -> str:
         if ours:
             parts += [*_notes(verdicts, results), ""]
         chosen = [cell for cell in cells if cell.ours == ours]
-        for key, group in groupby(chosen, key=lambda cell: cell.key):
+        for key, group in cast(
+            "Iterable[tuple[str, Iterable[Cell]]]", groupby(chosen, key=lambda cell: cell.key)
+        ):
             group = list(group)
             parts += [
                 f"### key = {key}" + ("" if ours else ", for comparison"),
@@ -209,7 +212,7 @@ def _bounds(results: Mapping[str, Judged]) -> str:
     for name, story in STORIES.items():
         told = [judged.told[name] for judged in results.values() if name in judged.told]
         most = max((each.states for each in told), default=0)
-        values = "every one" if story.varied else "only where it is violated"
+        values = cast("str | int", "every one" if story.varied else "only where it is violated")
         lines.append(f"| {name} | {story.title} | {len(told)} | {most:,} | {values} |")
     asked = list(used_switches(results))
     values = sum(len(SWITCHES[name].values) for name in asked)
@@ -380,7 +383,7 @@ def _commits(results: Mapping[str, Judged]) -> str:
 # ---------------------------------------------------------------------- checking
 def linked(results: Mapping[str, Judged]) -> dict[str, Proof]:
     """Every trace the page links: of cells, and of what questions' searches found."""
-    found = {}
+    found = cast("dict[str, Proof]", {})
     for name in SEARCHES:
         judged = results.get(name)
         if judged is not None and not stale_search(name, judged):

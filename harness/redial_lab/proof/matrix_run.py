@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from redial.paths import ROOT
 from redial_broker.engine.switches import given, parse
@@ -46,6 +46,10 @@ from redial_lab.proof.matrix_kept import (
 )
 from redial_lab.proof.mutant_search import forked
 from redial_lab.proof.questions import SEARCHES
+
+if TYPE_CHECKING:
+    Answer = TypeVar("Answer")
+    Unit = TypeVar("Unit")
 
 SECONDS = 900.0
 """A process that needs longer for one installation's searches is given up."""
@@ -84,7 +88,7 @@ def one(cell: Cell, story: Story, base: Instance, read: set[str], *, first: bool
 
 def asked(name: str, value: str, first: bool) -> Told:
     """Search for a question's answer, under a value of a switch ('': the defaults)."""
-    made, read = SEARCHES[name].made.scenario(), set()
+    made, read = SEARCHES[name].made.scenario(), cast("set[str]", set())
     made = replace(made, switches={**made.switches, **parse([value] if value else [])})
     result = search(made, Limits(transitions=TRANSITIONS, first=first), read)
     found = sorted(result.violations)
@@ -101,11 +105,11 @@ def asked(name: str, value: str, first: bool) -> Told:
 
 
 def searched(
-    installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
+    installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset[tuple[Cell, str]]
 ) -> list[tuple[Cell, str, Told]]:
     """Install under a value of a switch ('a=b'; '': the defaults; 'a=b+c=d': both), search each
     cell's story of a fork."""
-    switches, read = parse(value.split("+") if value else []), set()
+    switches, read = parse(value.split("+") if value else []), cast("set[str]", set())
     with given(switches, read):
         base = _installed(installed)
     gc.collect()
@@ -113,8 +117,11 @@ def searched(
     found = []
     for cell, name in wanted:
         told = forked(
-            lambda cell=cell, name=name: one(
-                cell, STORIES[name], base, read, first=(cell, name) in first
+            cast(
+                "Callable[[], Told]",
+                lambda cell=cell, name=name: one(
+                    cell, STORIES[name], base, read, first=(cell, name) in first
+                ),
             ),
             SECONDS,
         )
@@ -187,7 +194,11 @@ class Run:
     def open(self, cell: Cell, varied: bool) -> bool:
         """Whether a story of that kind is still to be searched at the defaults."""
         judged = self.results.get(str(cell))
-        names = stories(cell) if stale(cell, judged, self.stale_engine) else missing(judged, cell)
+        names = (
+            stories(cell)
+            if stale(cell, judged, self.stale_engine)
+            else missing(cast(Judged, judged), cell)
+        )
         return any(STORIES[name].varied == varied for name in names)
 
     def together(self, cells: list[Cell]) -> None:
@@ -280,7 +291,15 @@ class Run:
         told = self.results[name].told[""]
         while values := told.waiting():
             value = values[0]
-            told.take(value, _apart(lambda value=value: asked(name, value, bool(told.found))))
+            told.take(
+                value,
+                _apart(
+                    cast(
+                        "Callable[[], Told]",
+                        lambda value=value: asked(name, value, bool(told.found)),
+                    )
+                ),
+            )
         with self.lock:
             self._save(f"{name}: {told.more[1]} transitions under other values")
 
@@ -293,12 +312,12 @@ class Run:
 
 
 def _searched(
-    installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
+    installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset[tuple[Cell, str]]
 ) -> list[tuple[Cell, str, Told]]:
     return _apart(lambda: searched(installed, wanted, value, first))
 
 
-def _apart(work: Callable[[], object]) -> Any:
+def _apart(work: Callable[[], Answer]) -> Answer:
     """What work returns, of a process of its own. Raises RuntimeError when it fails."""
     found = forked(work, SECONDS)
     if isinstance(found, str):
@@ -360,7 +379,14 @@ def run(
         defaults(others, False)
         for red in (True, False) if values else ():
             open_ = [cell for cell in cells if runner.next_value([cell], red)]
-            _all(pool, lambda unit, red=red: runner.values(unit, red), list(installations(open_)))
+            _all(
+                pool,
+                cast(
+                    "Callable[[list[Cell]], None]",
+                    lambda unit, red=red: runner.values(unit, red),
+                ),
+                list(installations(open_)),
+            )
             _all(
                 pool,
                 runner.question_values,
@@ -368,7 +394,7 @@ def run(
             )
 
 
-def _all(pool: ThreadPoolExecutor, work: Callable[[Any], None], units: list[Any]) -> None:
+def _all(pool: ThreadPoolExecutor, work: Callable[[Unit], None], units: list[Unit]) -> None:
     """Do it for every unit. Raises what the first that fails raises."""
     futures = [pool.submit(work, unit) for unit in units]
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from redial_broker.engine.switches import SWITCHES
 from redial_lab.explore.trace_files import slug
@@ -116,9 +117,11 @@ def _violated(met: list[Proof], told: dict[str, Told]) -> Iterable[tuple[str, Pr
     for text in classes(proof.name for proof in own):
         yield text, next(proof for proof in own if text.startswith(proof.what))
     for proof in {
-        DEPENDS.search(proof.name)[0]: proof for proof in met if proof not in own
+        cast("re.Match[str]", DEPENDS.search(proof.name))[0]: proof
+        for proof in met
+        if proof not in own
     }.values():
-        yield f"{DEPENDS.search(proof.name)[0]}: {proof.what}", proof
+        yield f"{cast(re.Match[str], DEPENDS.search(proof.name))[0]}: {proof.what}", proof
     red = [each for each in told.values() if each.found and not _named(each)]
     cures = (
         set.intersection(
@@ -139,7 +142,7 @@ def _named(told: Told) -> bool:
     return all(DEPENDS.search(name) for name in told.found)
 
 
-def _depends(cell: Cell, told: dict[str, Told]) -> Iterable[tuple[str, Proof]]:
+def _depends(cell: Cell, told: dict[str, Told]) -> Iterable[tuple[str, Proof | None]]:
     """Of a cell that is green at the defaults: what a value of a switch changes."""
     found: dict[tuple[str, str], Proof] = {}
     for story, each in told.items():

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from redial.config import Config
 from redial.render import render
@@ -36,6 +36,9 @@ from redial_lab.proof.mutate import Mutation, mutations
 from redial_lab.proof.outcomes import outcome, waits
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.statements_reached import Reached, Watch
+
+if TYPE_CHECKING:
+    Answer = TypeVar("Answer")
 
 OTHERWISE = "an outcome the shipped text never comes to"
 TRANSITIONS = 6_000
@@ -275,7 +278,7 @@ def hunt(name: str, cases: Mapping[str, Case], remembered: Remembered | None = N
     line = 0
     for key in sorted(cases_of(name), key=lambda key: key != known.finder(name)):
         case = cases.get(key)
-        mutation = case and case.base.made.get(name)
+        mutation = cast("Mutation | None", case and case.base.made.get(name))
         if case is None or mutation is None:
             continue
         line = mutation.line
@@ -354,7 +357,7 @@ def _said(failure: str) -> str:
     return f"L3 {failure}" if failure.startswith("no end") else failure
 
 
-def forked(work: Callable[[], object], limit: int) -> Any:
+def forked(work: Callable[[], Answer], limit: float) -> Answer | str:
     """What work returns, from a process of its own; a text when it fails or takes too long.
 
     limit: seconds of a processor.
@@ -362,7 +365,7 @@ def forked(work: Callable[[], object], limit: int) -> Any:
     return measured(work, limit)[0]
 
 
-def measured(work: Callable[[], object], limit: int) -> tuple[Any, float]:
+def measured(work: Callable[[], Answer], limit: float) -> tuple[Answer | str, float]:
     """As ``forked``, and the seconds of a processor that took."""
     receiving, sending = os.pipe()
     child = os.fork()
@@ -372,7 +375,7 @@ def measured(work: Callable[[], object], limit: int) -> tuple[Any, float]:
             gc.unfreeze()  # a search counts what is frozen, which is the whole of the parent
             resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
             try:
-                answer = work()
+                answer = cast("Answer | str", work())
             except BaseException as error:
                 answer = f"{type(error).__name__}: {error}"
             with os.fdopen(sending, "wb") as pipe:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redial_lab.explore.checks import all_of, no_deadlock
-from redial_lab.explore.scenario import Scenario
+from redial_lab.explore.scenario import Client, Scenario
 from redial_lab.explore.search import Limits, Violation, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.world import World
@@ -28,7 +29,7 @@ def no_error(world: World) -> list[str]:
     return ["S7 a caller is told of a dead dialog"] if {8426, 8429} & set(told) else []
 
 
-def with_mutant(text: str, mutant: str | None, **changes) -> Scenario:
+def with_mutant(text: str, mutant: str | None, **changes: Any) -> Scenario:  # each its own type
     """A setup with a mutant of ``sql/mutants`` and the checks above. changes: of the scenario,
     ``first`` of what is run after the installation."""
     setup = Setup.parse(text)
@@ -40,7 +41,7 @@ def with_mutant(text: str, mutant: str | None, **changes) -> Scenario:
     return replace(made, at_the_end=all_of(at_rest, no_error), **changes)
 
 
-def _batches(made: Scenario, *batches: str) -> tuple:
+def _batches(made: Scenario, *batches: str) -> tuple[Client, ...]:
     return (replace(made.clients[0], batches=batches), *made.clients[1:])
 
 

@@ -150,7 +150,7 @@ class _Maker:
         if " ".join(self._slice(condition).split()) != "1 = 1":
             self._replace("never", condition, condition, "1 = 0")
 
-    def _without(self, kind: str, items: list, item: t.Node) -> None:
+    def _without(self, kind: str, items: list[t.Node], item: t.Node) -> None:
         """A list of values without one of them."""
         at = items.index(item)
         start, end = (items[at - 1].end, item.end) if at else (item.pos, items[1].pos)

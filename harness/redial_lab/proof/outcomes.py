@@ -5,11 +5,17 @@ same outcomes are the same to their users.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from redial_broker.catalog.deadlock_xml import find_index
+from redial_broker.ssb.queue import Queue
 from redial_lab.explore.progress import ListeningSink
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, rows, undelivered
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import LockKey
+    from redial_lab.explore.queries import Row
 
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
     "Landing": (
@@ -104,11 +110,11 @@ def outcome(world: World) -> str:
     return repr(found)
 
 
-def _by_dialog(there: list[tuple]) -> list[str]:
+def _by_dialog(there: list[Row]) -> list[str]:
     """The rows of each dialog in their order, without the numbers that give it: which dialog comes
     first depends on its handle.
     """
-    rows_of: dict[object, list[tuple]] = {}
+    rows_of: dict[object, list[Row]] = {}
     for handle, _, *rest in sorted(there):
         rows_of.setdefault(handle, []).append(tuple(rest))
     return sorted(map(repr, rows_of.values()))
@@ -120,14 +126,16 @@ def waits(world: World) -> list[str]:
     for session in world.instance.sessions.values():
         if session.wait is not None and session.wait.kind == "lock":
             who = (
-                f"reader of {session.queue.name}" if session.background else world.name_of(session)
+                f"reader of {cast(Queue, session.queue).name}"
+                if session.background
+                else world.name_of(session)
             )
             found.append(f"{who} waits for {_what(world, session.wait.resource.key)}")
     return found
 
 
-def _what(world: World, key: tuple) -> str:
+def _what(world: World, key: LockKey) -> str:
     if key[0] != "KEY":
-        return key[0].lower().replace("_", " ")
+        return cast(str, key[0]).lower().replace("_", " ")
     table = find_index(world.instance.server, key[1])[1]
     return f"a row of {table.name}" if table is not None else "a row"

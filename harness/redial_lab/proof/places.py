@@ -7,16 +7,21 @@ queue with RETENTION = ON keeps of what was sent.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redial_broker.engine.errors import SqlError
 from redial_lab.explore.message_accounts import Places
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, EVENT, bare, rows, undelivered
 
+if TYPE_CHECKING:
+    from redial_lab.explore.queries import Row
+
 Number = tuple[str, int]
 """A key and a message's number within it."""
 
 
-def optional_rows(world: World, table: str, *columns: str) -> list[tuple]:
+def optional_rows(world: World, table: str, *columns: str) -> list[Row]:
     """Rows of a table of the configuration; none where the installation has no such table."""
     try:
         found = world.instance.server.database(DATABASE).resolve("audit", table)
@@ -69,7 +74,7 @@ def _kept_only(world: World) -> list[bytes]:
     ]
 
 
-def _retained(world: World) -> list[tuple]:
+def _retained(world: World) -> list[Row]:
     """(conversation, sequence, type, body) of what was sent and a queue retains, status 3."""
     endpoints = world.instance.server.database(DATABASE).broker.endpoints.values()
     return [

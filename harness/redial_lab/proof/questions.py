@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_lab.explore.checks import Check, all_of
 from redial_lab.explore.scenario import Client, Scenario
@@ -28,6 +29,9 @@ from redial_lab.proof.question_model import Made, Question, Search
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import queue_on
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 WAITS = "a sender waits for a sender"
 TOGETHER = "two readers of the target hold messages at once"
 
@@ -46,12 +50,12 @@ def together(world: World) -> list[str]:
             holding |= {
                 owner.owner.id
                 for owner in resource.granted
-                if owner.owner is not None and _in_the_target(owner.owner)
+                if owner.owner is not None and _in_the_target(cast("SessionState", owner.owner))
             }
     return [TOGETHER] if len(holding) > 1 else []
 
 
-def _in_the_target(session) -> bool:
+def _in_the_target(session: SessionState) -> bool:
     return any(frame.program.full_name.endswith("usp_TargetActivation") for frame in session.frames)
 
 
@@ -71,7 +75,7 @@ def _ours(text: str, *more: Check) -> Made:
     return Made(make, lambda: Setup.parse(text).config)
 
 
-def _cell(text: str, **fields) -> Made:
+def _cell(text: str, **fields: Any) -> Made:  # each has a type of its own
     """A cell of the matrix in a story of its own. fields: of ``Setup``."""
     story = Story(", ".join(f"{name} {value}" for name, value in fields.items()), fields)
     cell = Cell.parse(text)
@@ -97,7 +101,7 @@ def _pair(mutant: str) -> Made:
     return _theirs(mutant, lambda: forum_pair(in_transaction=True, name=mutant))
 
 
-def _first_edition(caller: str, **fields) -> Made:
+def _first_edition(caller: str, **fields: Any) -> Made:  # of ``Setup``
     """Seed 000 with the hint it had first, under the checks of the article's cells."""
 
     def make() -> Scenario:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.config import Config
 from redial_broker.engine.switches import parse
@@ -45,6 +45,12 @@ from redial_lab.proof.claims import (
     watched,
 )
 from redial_lab.proof.places import PLACES
+
+if TYPE_CHECKING:
+    from redial_lab.explore.scenario import Switches
+
+    Fields = Mapping[str, Any]
+    """Fields of a ``Setup`` by name: each has a type of its own."""
 
 INITIATOR_QUEUE, TARGET_QUEUE = "audit.InitiatorQueue", "audit.TargetQueue"
 NAMES = (
@@ -140,7 +146,7 @@ class Setup:
     slots: int = 1
     faults: tuple[str, ...] = ()
     mutant: str | None = None
-    switches: Mapping[str, Any] = field(default_factory=dict)
+    switches: Switches = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched. Raises ValueError."""
@@ -181,7 +187,7 @@ class Setup:
 
         Raises ValueError naming what is wrong and what is allowed.
         """
-        plain, found = cls(), {}
+        plain, found = cls(), cast("dict[str, Any]", {})
         for word in text.split():
             name, equals, value = word.partition("=")
             if not equals or name not in cls.__slots__:
@@ -328,7 +334,9 @@ class Setup:
     def _senders(self) -> tuple[Client, ...]:
         clients = []
         for number, letter in enumerate("ABCD"[: self.senders]):
-            warm = (self._text(number, f"{letter}0"),) if number < self.warm else ()
+            warm = cast(
+                "tuple[str, ...]", (self._text(number, f"{letter}0"),) if number < self.warm else ()
+            )
             if self.retire and not number:
                 warm += IDLE
             if warm and self.overdue:

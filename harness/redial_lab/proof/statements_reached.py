@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.exec.machine import Machine
 from redial_broker.exec.program import Frame, Program
 from redial_broker.instance.instance import Instance
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,16 @@ class Reached:
         return not around or any(ran for size, ran in around if size == smallest)
 
 
-class _Noted(list):
+class _Noted(list):  # type: ignore[type-arg]  # list[Step] would be other code to `sources`
     """The code of a program; notes which of its steps are taken."""
 
     __slots__ = ("taken",)
 
-    def __init__(self, code: list) -> None:
+    def __init__(self, code: list[Any]) -> None:  # a program's steps
         super().__init__(code)
         self.taken: set[int] = set()
 
-    def __getitem__(self, pc):
+    def __getitem__(self, pc: Any) -> Any:  # as of any list: a number or a slice
         self.taken.add(pc)
         return list.__getitem__(self, pc)
 
@@ -59,7 +63,9 @@ class _NotingMachine(Machine):
         super().__init__(machine.finished)
         self.programs: dict[int, Program] = {}
 
-    def call(self, s, program: Program, values: list, **more) -> Frame:
+    def call(  # more, values: as ``Machine`` has them
+        self, s: SessionState, program: Program, values: list[Any], **more: Any
+    ) -> Frame:
         if program.object_id and not isinstance(program.code, _Noted):
             program.code = _Noted(program.code)
             self.programs[id(program)] = program
@@ -82,7 +88,7 @@ class Watch:
             for pc, info in enumerate(program.infos):
                 if info.node is not None:
                     place = (info.node.pos, info.node.end)
-                    ran[place] = ran.get(place, False) or pc in program.code.taken
+                    ran[place] = ran.get(place, False) or pc in cast(_Noted, program.code).taken
             known = found.get(program.name)
             if known is not None and known.source == program.source.text:
                 for first, last, before in known.places:
