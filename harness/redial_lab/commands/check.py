@@ -54,7 +54,7 @@ RULES = (
         "correct the link, or name the new page in mkdocs.yml",
     ),
     Rule(
-        "types of what a user installs; not yet of the broker and half of the lab",
+        "types of what a user installs and of the lab; not yet of the broker",
         (sys.executable, "-m", "mypy"),
         "give it the right type; pyproject.toml says which rooms are looked at",
     ),
