@@ -106,7 +106,7 @@ class OwnFile(_Section):
     fault: tuple[FaultPart, ...] = ()
     accounting: AccountingPart | None = None
     search: SearchPart = SearchPart()
-    switches: dict[str, Any] = Field(default_factory=dict)
+    switches: dict[str, Any] = Field(default_factory=dict)  # each has a type of its own
 
 
 def load(path: Path | str) -> tuple[Scenario, SearchPart]:
