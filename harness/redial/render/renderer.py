@@ -200,7 +200,7 @@ def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -
         chosen.update(_chosen(directory, environment, here))
     for object_kind in change.replace.keys() - chosen.keys():
         raise RenderError(f"mutants/mutants.toml:1: nothing to change: {object_kind!r}")
-    return sorted(chosen.values(), key=lambda s: (s.area, s.file))
+    return sorted(chosen.values(), key=lambda script: (script.area, script.file))
 
 
 def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Source]:

@@ -28,7 +28,7 @@ last_activated_time datetime?
 tasks_waiting int?""",
     VIEW_SERVER_STATE,
 )
-def queue_monitors(s: Any, db: Database) -> Iterable[tuple]:
+def queue_monitors(session: Any, db: Database) -> Iterable[tuple]:
     """One row per queue with a monitor; tasks_waiting counts whoever waits in RECEIVE."""
     for database, broker in brokers(db):
         for queue in broker.queues():
@@ -54,7 +54,7 @@ procedure_name nvarchar(650)?
 execute_as int?""",
     VIEW_SERVER_STATE,
 )
-def activated_tasks(s: Any, db: Database) -> Iterable[tuple]:
+def activated_tasks(_: Any, db: Database) -> Iterable[tuple]:
     """Activated tasks that are running."""
     for session in sorted(db.server.sessions(), key=lambda x: x.id):
         queue = getattr(session, "queue", None)
@@ -101,7 +101,7 @@ total_receives bigint?
 peer_arbitration_id uniqueidentifier?""",
     VIEW_SERVER_STATE,
 )
-def broker_connections(s: Any, db: Database) -> Iterable[tuple]:
+def broker_connections(session: Any, db: Database) -> Iterable[tuple]:
     """None: there is no transport between instances."""
     return ()
 
@@ -124,6 +124,6 @@ time_consumed int
 message_id uniqueidentifier?""",
     VIEW_SERVER_STATE,
 )
-def forwarded_messages(s: Any, db: Database) -> Iterable[tuple]:
+def forwarded_messages(session: Any, db: Database) -> Iterable[tuple]:
     """None: nothing is forwarded."""
     return ()

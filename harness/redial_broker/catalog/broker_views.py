@@ -28,12 +28,12 @@ def moment(seconds: float | None) -> datetime | None:
     return EPOCH + timedelta(milliseconds=round(seconds * 300) / 0.3)
 
 
-def seen(s: Any, db: Database, kind: str, number: str) -> list[Any]:
+def seen(session: Any, db: Database, kind: str, number: str) -> list[Any]:
     """Definitions of a kind the reader may see, by id; those every database has are everybody's.
 
     kind: mapping of the broker; number: attribute with the id.
     """
-    test = visible(s, db)
+    test = visible(session, db)
     found = [
         item
         for item in getattr(db.broker, kind).values()
@@ -53,10 +53,10 @@ validation_desc nvarchar(60)?
 xml_collection_id int?""",
     broker_names=("name",),
 )
-def message_types(s: Any, db: Database) -> Iterable[tuple]:
+def message_types(session: Any, db: Database) -> Iterable[tuple]:
     """Message types. N reads BINARY in dumps of real servers, whatever the page says."""
     words = {"N ": "BINARY", "E ": "EMPTY", "X ": "XML"}
-    for item in seen(s, db, "message_types", "message_type_id"):
+    for item in seen(session, db, "message_types", "message_type_id"):
         yield (
             item.name,
             item.message_type_id,
@@ -75,9 +75,9 @@ service_contract_id int
 principal_id int?""",
     broker_names=("name",),
 )
-def contracts(s: Any, db: Database) -> Iterable[tuple]:
+def contracts(session: Any, db: Database) -> Iterable[tuple]:
     """Contracts."""
-    for item in seen(s, db, "contracts", "contract_id"):
+    for item in seen(session, db, "contracts", "contract_id"):
         yield item.name, item.contract_id, item.owner
 
 
@@ -89,10 +89,10 @@ message_type_id int
 is_sent_by_initiator bit
 is_sent_by_target bit""",
 )
-def contract_usages(s: Any, db: Database) -> Iterable[tuple]:
+def contract_usages(session: Any, db: Database) -> Iterable[tuple]:
     """Which side of a contract may send what."""
     types = db.broker.message_types
-    for item in seen(s, db, "contracts", "contract_id"):
+    for item in seen(session, db, "contracts", "contract_id"):
         rows = [
             (types[name].message_type_id, bits)
             for name, bits in item.usages.items()
@@ -107,9 +107,9 @@ def contract_usages(s: Any, db: Database) -> Iterable[tuple]:
             )
 
 
-def seen_services(s: Any, db: Database) -> list[Any]:
+def seen_services(session: Any, db: Database) -> list[Any]:
     """Services the reader may see, by id."""
-    test = visible(s, db)
+    test = visible(session, db)
     found = [item for item in db.broker.services.values() if test(item)]
     return sorted(found, key=lambda item: item.service_id)
 
@@ -123,9 +123,9 @@ principal_id int?
 service_queue_id int""",
     broker_names=("name",),
 )
-def services(s: Any, db: Database) -> Iterable[tuple]:
+def services(session: Any, db: Database) -> Iterable[tuple]:
     """Services."""
-    for item in seen_services(s, db):
+    for item in seen_services(session, db):
         yield item.name, item.service_id, item.owner, item.queue.object_id
 
 
@@ -135,9 +135,9 @@ def services(s: Any, db: Database) -> Iterable[tuple]:
 service_id int
 service_contract_id int""",
 )
-def service_contracts(s: Any, db: Database) -> Iterable[tuple]:
+def service_contracts(session: Any, db: Database) -> Iterable[tuple]:
     """Contracts a service may be a target for."""
-    for item in seen_services(s, db):
+    for item in seen_services(session, db):
         for number in sorted(
             db.broker.contracts[name].contract_id
             for name in item.contracts
@@ -152,9 +152,9 @@ def service_contracts(s: Any, db: Database) -> Iterable[tuple]:
 service_id int
 service_queue_id int""",
 )
-def service_queues_used(s: Any, db: Database) -> Iterable[tuple]:
+def service_queues_used(session: Any, db: Database) -> Iterable[tuple]:
     """The queue of each service."""
-    for item in seen_services(s, db):
+    for item in seen_services(session, db):
         yield item.service_id, item.queue.object_id
 
 
@@ -170,9 +170,9 @@ is_enqueue_enabled bit
 is_retention_enabled bit
 is_poison_message_handling_enabled bit?""",
 )
-def service_queues(s: Any, db: Database) -> Iterable[tuple]:
+def service_queues(session: Any, db: Database) -> Iterable[tuple]:
     """Queues."""
-    test = visible(s, db)
+    test = visible(session, db)
     for queue in db.broker.queues():
         if not test(queue):
             continue
@@ -209,9 +209,9 @@ parent_minor_id int = 0
 lob_data_space_id int = 1
 filestream_data_space_id int? = None""",
 )
-def internal(s: Any, db: Database) -> Iterable[tuple]:
+def internal(session: Any, db: Database) -> Iterable[tuple]:
     """The tables queues keep their messages in."""
-    for row in object_rows(s, db):
+    for row in object_rows(session, db):
         yield (*row, row[4])
 
 
@@ -228,7 +228,7 @@ address nvarchar(256)?
 mirror_address nvarchar(256)?""",
     broker_names=("remote_service_name",),
 )
-def routes(s: Any, db: Database) -> Iterable[tuple]:
+def routes(session: Any, db: Database) -> Iterable[tuple]:
     """Routes; expired ones stay listed."""
     for item in sorted(db.broker.routes.values(), key=lambda r: r.route_id):
         yield (
@@ -255,7 +255,7 @@ remote_principal_id int?
 is_anonymous_on bit""",
     broker_names=("remote_service_name",),
 )
-def remote_service_bindings(s: Any, db: Database) -> Iterable[tuple]:
+def remote_service_bindings(session: Any, db: Database) -> Iterable[tuple]:
     """Remote service bindings; 0 stands for all contracts."""
     for item in sorted(db.broker.bindings.values(), key=lambda b: b.binding_id):
         yield (
@@ -279,7 +279,7 @@ remote_service_name nvarchar(256)?
 priority tinyint""",
     broker_names=("remote_service_name",),
 )
-def priorities(s: Any, db: Database) -> Iterable[tuple]:
+def priorities(session: Any, db: Database) -> Iterable[tuple]:
     """Conversation priorities."""
     broker = db.broker
     for item in sorted(broker.priorities.values(), key=lambda p: p.priority_id):

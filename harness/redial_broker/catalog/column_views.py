@@ -83,19 +83,19 @@ def column_row(db: Database, object_id: int, number: int, column: Column, defaul
 
 
 @view("sys.columns", COLUMN_COLUMNS)
-def columns(s: Any, db: Database) -> Iterable[tuple]:
+def columns(session: Any, db: Database) -> Iterable[tuple]:
     """Columns of user tables, views and table types."""
     defaults = {
         (o.parent_id, o.column): o.object_id
         for o in db.objects.values()
         if isinstance(o, Constraint) and o.kind == "DEFAULT"
     }
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         for number, column in enumerate(table.columns, 1):
             yield column_row(
                 db, table.object_id, number, column, defaults.get((table.object_id, number), 0)
             )
-    for item in seen_objects(s, db, View):
+    for item in seen_objects(session, db, View):
         for number, column in enumerate(item.columns, 1):
             yield column_row(db, item.object_id, number, column, 0)
     for item in db.types.values():
@@ -105,9 +105,9 @@ def columns(s: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.all_columns", COLUMN_COLUMNS)
-def all_columns(s: Any, db: Database) -> Iterable[tuple]:
+def all_columns(session: Any, db: Database) -> Iterable[tuple]:
     """Columns of user tables and of system views."""
-    yield from columns(s, db)
+    yield from columns(session, db)
     for item in SYSTEM_VIEWS.values():
         for number, column in enumerate(item.columns, 1):
             shown = Column(column.name, column.type, column.nullable)
@@ -123,11 +123,11 @@ increment_value sql_variant?
 last_value sql_variant?
 is_not_for_replication bit? = 0""",
 )
-def identity_columns(s: Any, db: Database) -> Iterable[tuple]:
+def identity_columns(session: Any, db: Database) -> Iterable[tuple]:
     """Identity columns with their counters."""
     from redial_broker.engine.types import Variant
 
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         at = table.identity_column
         if at is None:
             continue
@@ -150,9 +150,9 @@ definition nvarchar(max)?
 uses_database_collation bit = 1
 is_persisted bit""",
 )
-def computed_columns(s: Any, db: Database) -> Iterable[tuple]:
+def computed_columns(session: Any, db: Database) -> Iterable[tuple]:
     """Computed columns with what they are computed from."""
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         for number, column in enumerate(table.columns, 1):
             if column.computed is not None:
                 row = column_row(db, table.object_id, number, column, 0)

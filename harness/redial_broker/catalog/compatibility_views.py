@@ -47,9 +47,9 @@ seltrig int = 0
 - category int
 cache smallint = 0""",
 )
-def sysobjects(s: Any, db: Database) -> Iterable[tuple]:
+def sysobjects(session: Any, db: Database) -> Iterable[tuple]:
     """The objects of sys.objects under their old column names."""
-    for item in seen_objects(s, db):
+    for item in seen_objects(session, db):
         name, number, _, schema, parent, code, _, created, _ = object_row(db, item)
         yield name, number, code, schema, parent, created, _OLD_TYPES.get(code, code), created
 
@@ -70,11 +70,11 @@ cmptlevel tinyint
 - filename nvarchar(260)
 version smallint? = 957""",
 )
-def sysdatabases(s: Any, db: Database) -> Iterable[tuple]:
+def sysdatabases(session: Any, db: Database) -> Iterable[tuple]:
     """The databases of sys.databases under their old column names."""
     databases = SYSTEM_VIEWS[("sys", "databases")]
     names = [column.name for column in databases.columns]
     wanted = ("name", "database_id", "owner_sid", "create_date", "compatibility_level")
     places = [names.index(name) for name in wanted]
-    for row in databases.compute(s, db):
+    for row in databases.compute(session, db):
         yield tuple(row[place] for place in places)

@@ -18,60 +18,60 @@ UNSET = datetime(1900, 1, 1)
 """How unset times read in sys.conversation_endpoints."""
 
 
-def seen_endpoints(s: Any, db: Database) -> list[Any]:
+def seen_endpoints(session: Any, db: Database) -> list[Any]:
     """Endpoints as the reader's transaction sees them, in the order of their handles: looked at in
     that order too, for the explorer expects the same reads after the same reads.
     """
     endpoints = db.broker.endpoints
-    return [e for handle in sorted(endpoints) if _seen(s, e := endpoints[handle])]
+    return [e for handle in sorted(endpoints) if _seen(session, e := endpoints[handle])]
 
 
-def endpoint_by_handle(s: Any, db: Database, handle: str) -> Iterable[tuple]:
+def endpoint_by_handle(session: Any, db: Database, handle: str) -> Iterable[tuple]:
     """The row of one conversation: procedures look their own up at every message."""
     e = db.broker.endpoints.get(handle)
-    if e is not None and _seen(s, e):
-        yield endpoint_row(s, e)
+    if e is not None and _seen(session, e):
+        yield endpoint_row(session, e)
 
 
-def endpoints_of_conversation(s: Any, db: Database, conversation_id: str) -> Iterable[tuple]:
+def endpoints_of_conversation(session: Any, db: Database, conversation_id: str) -> Iterable[tuple]:
     """The rows of both sides of a conversation, as many as are in this database."""
     found = [db.broker.sides.get((conversation_id, initiator)) for initiator in (False, True)]
     for e in sorted((e for e in found if e is not None), key=lambda e: e.handle):
-        if _seen(s, e):
-            yield endpoint_row(s, e)
+        if _seen(session, e):
+            yield endpoint_row(session, e)
 
 
-def _seen(s: Any, e: Any) -> bool:
+def _seen(session: Any, e: Any) -> bool:
     """Whether the reader's transaction sees an endpoint: not one that another has not committed."""
-    return e.own != GONE and (e.creator is None or e.creator is s.transaction)
+    return e.own != GONE and (e.creator is None or e.creator is session.transaction)
 
 
-def wait_for_endpoints(s: Any, db: Database) -> None:
+def wait_for_endpoints(session: Any, db: Database) -> None:
     """What a plain read of the endpoints waits for, if the switch says it does (F-126)."""
-    if not value(s.engine, "endpoint_reads_wait"):
+    if not value(session.engine, "endpoint_reads_wait"):
         return
     for handle, e in sorted(db.broker.endpoints.items()):
         owner = e.creator
         if owner is None and e.own and not e.dead:
-            resource = s.engine.locks.resources.get(e.group.lock_key)
+            resource = session.engine.locks.resources.get(e.group.lock_key)
             owner = next(iter(resource.granted), None) if resource is not None else None
-        wait_for_row(s, owner, ("endpoint", db.id, handle))
+        wait_for_row(session, owner, ("endpoint", db.id, handle))
 
 
-def wait_for_rows(s: Any, db: Database) -> None:
+def wait_for_rows(session: Any, db: Database) -> None:
     """What a plain read of the transmission queue waits for, if the switch says so (F-136)."""
-    if value(s.engine, "transmission_reads_wait"):
+    if value(session.engine, "transmission_reads_wait"):
         for handle in sorted(db.broker.senders):
             wait_for_row(
-                s, db.broker.senders[handle].pending_writer, ("transmission", db.id, handle)
+                session, db.broker.senders[handle].pending_writer, ("transmission", db.id, handle)
             )
 
 
-def wait_for_row(s: Any, owner: Any, row: tuple) -> None:
+def wait_for_row(session: Any, owner: Any, row: tuple) -> None:
     """Wait until ``owner``, if it is another's transaction, has ended. Raises Wait, 1222, 1205."""
-    transaction = s.work()
+    transaction = session.work()
     if owner is not None and owner is not transaction:
-        s.engine.locks.wait_for_writer(transaction, owner, ("KEY", row[:2], row[2:]))
+        session.engine.locks.wait_for_writer(transaction, owner, ("KEY", row[:2], row[2:]))
 
 
 @view(
@@ -109,15 +109,15 @@ priority tinyint""",
     settle=wait_for_endpoints,
     broker_names=("far_service",),
 )
-def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
+def conversation_endpoints(session: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""
-    for e in seen_endpoints(s, db):
-        yield endpoint_row(s, e)
+    for e in seen_endpoints(session, db):
+        yield endpoint_row(session, e)
 
 
-def endpoint_row(s: Any, e: Any) -> tuple:
+def endpoint_row(session: Any, e: Any) -> tuple:
     """The computed columns of one endpoint."""
-    state = e.state(s.transaction)
+    state = e.state(session.transaction)
     return (
         e.handle,
         e.conversation_id,
@@ -152,9 +152,9 @@ conversation_group_id uniqueidentifier
 service_id int
 is_system bit""",
 )
-def conversation_groups(s: Any, db: Database) -> Iterable[tuple]:
+def conversation_groups(session: Any, db: Database) -> Iterable[tuple]:
     """Conversation groups with conversations in them."""
-    groups = {e.group.group_id: e.group for e in seen_endpoints(s, db)}
+    groups = {e.group.group_id: e.group for e in seen_endpoints(session, db)}
     for group_id in sorted(groups):
         number = groups[group_id].service.service_id
         yield group_id, number, int(number < FIRST_USER_ID)
@@ -184,12 +184,15 @@ priority tinyint""",
         "message_type_name",
     ),
 )
-def transmission_queue(s: Any, db: Database) -> Iterable[tuple]:
+def transmission_queue(session: Any, db: Database) -> Iterable[tuple]:
     """Messages that could not be delivered yet; empty for everyone but db_owner."""
-    if not sees_everything(s, db) and value(s.engine, "transmission_queue_shows") == "db_owner":
+    if (
+        not sees_everything(session, db)
+        and value(session.engine, "transmission_queue_shows") == "db_owner"
+    ):
         return
-    mine = s.transaction
-    backwards = value(s.engine, "bad_optimizer")  # no page promises an order without ORDER BY
+    mine = session.transaction
+    backwards = value(session.engine, "bad_optimizer")  # no page promises an order without ORDER BY
     for handle in sorted(db.broker.senders, reverse=backwards):
         e = db.broker.senders[handle]
         for sequence, (kind, message_type, body, when) in sorted(

@@ -80,7 +80,7 @@ cntr_value bigint
 cntr_type int""",
     VIEW_SERVER_STATE,
 )
-def performance_counters(s: Any, db: Database) -> Iterable[tuple]:
+def performance_counters(session: Any, db: Database) -> Iterable[tuple]:
     """Counters of the two Broker objects; the other objects of a server are not here."""
     values = db.server.transport.counters.values
     running = sum(

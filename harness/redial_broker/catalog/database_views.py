@@ -80,15 +80,15 @@ delayed_durability int?
 delayed_durability_desc nvarchar(60)?
 is_memory_optimized_elevate_to_snapshot_on bit? = 0""",
 )
-def databases(s: Any, db: Database) -> Iterable[tuple]:
+def databases(session: Any, db: Database) -> Iterable[tuple]:
     """Every database; who may not enter one sees only master and tempdb besides its own."""
-    everything = has_server_permission(s, "VIEW ANY DATABASE")
+    everything = has_server_permission(session, "VIEW ANY DATABASE")
     for item in sorted(db.server.databases.values(), key=lambda d: d.id):
         if (
             not everything
             and item.name not in {"master", "tempdb"}
-            and item is not s.database
-            and user_of(s, item) is None
+            and item is not session.database
+            and user_of(session, item) is None
         ):
             continue
         owner = db.server.logins.get(item.owner.lower())
@@ -170,7 +170,7 @@ is_read_only bit = 0
 is_sparse bit = 0
 - is_percent_growth bit""",
 )
-def database_files(s: Any, db: Database) -> Iterable[tuple]:
+def database_files(session: Any, db: Database) -> Iterable[tuple]:
     """The files CREATE DATABASE named, or the two a server would make; there are none on disk."""
     for number, (name, path, kind) in enumerate(files_of(db), 1):
         log = kind == "LOG"

@@ -30,9 +30,9 @@ def quoted(parts: Iterable[str]) -> str:
 
 
 @view("sys.synonyms", OBJECT_COLUMNS + """base_object_name nvarchar(1035)?""")
-def synonyms(s: Any, db: Database) -> Iterable[tuple]:
+def synonyms(session: Any, db: Database) -> Iterable[tuple]:
     """Synonyms with the name they stand for, as written."""
-    for item in seen_objects(s, db, Synonym):
+    for item in seen_objects(session, db, Synonym):
         yield (*object_row(db, item), quoted(item.target.parts))
 
 
@@ -54,9 +54,9 @@ stats_generation_method int = 0
 stats_generation_method_desc varchar(255) = 'Sort based statistics'
 auto_drop bit? = 0""",
 )
-def stats(s: Any, db: Database) -> Iterable[tuple]:
+def stats(session: Any, db: Database) -> Iterable[tuple]:
     """Those of indexes, by index id, and those of CREATE STATISTICS; none are made by themselves."""
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         last = 1
         for index in all_indexes(table):
             last = max(last, index.index_id)
@@ -80,9 +80,9 @@ stats_id int
 stats_column_id int?
 column_id int?""",
 )
-def stats_columns(s: Any, db: Database) -> Iterable[tuple]:
+def stats_columns(session: Any, db: Database) -> Iterable[tuple]:
     """Columns of statistics, in order."""
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         last = 1
         for index in all_indexes(table):
             last = max(last, index.index_id)
@@ -112,14 +112,14 @@ referenced_minor_id int = 0
 is_caller_dependent bit
 is_ambiguous bit = 0""",
 )
-def expression_dependencies(s: Any, db: Database) -> Iterable[tuple]:
+def expression_dependencies(session: Any, db: Database) -> Iterable[tuple]:
     """By-name references of modules and constraints; temporary tables are not among them."""
-    if not sees_definitions(s, db):
+    if not sees_definitions(session, db):
         # SELECT on it is db_owner's, VIEW DEFINITION on the database is asked for too (its page).
         raise SqlError(
             229, "SELECT", "sql_expression_dependencies", "mssqlsystemresource", "sys", state=5
         )
-    for item in seen_objects(s, db, (Module, Constraint)):
+    for item in seen_objects(session, db, (Module, Constraint)):
         for name in references_of(item):
             found = resolved(db, name)
             caller = name.schema is None and type_code(item)[0] == "P "
@@ -150,9 +150,9 @@ referencing_class_desc nvarchar(60)?
 is_caller_dependent bit""")
 
 
-def referencing_entities(s: Any, values: list) -> list[tuple]:
+def referencing_entities(session: Any, values: list) -> list[tuple]:
     """sys.dm_sql_referencing_entities(name, class): who refers to an object."""
-    database, item = find_object(s, str(values[0] or ""))
+    database, item = find_object(session, str(values[0] or ""))
     if item is None or str(values[1] or "").upper() != "OBJECT":
         return []
     return [
@@ -175,12 +175,12 @@ is_caller_dependent bit
 is_ambiguous bit""")
 
 
-def referenced_entities(s: Any, values: list) -> list[tuple]:
+def referenced_entities(session: Any, values: list) -> list[tuple]:
     """sys.dm_sql_referenced_entities(name, class): the objects a module refers to.
 
     A server has a row for each column too; columns are left out here.
     """
-    database, item = find_object(s, str(values[0] or ""))
+    database, item = find_object(session, str(values[0] or ""))
     if item is None or str(values[1] or "").upper() != "OBJECT":
         return []
     rows = []

@@ -25,10 +25,10 @@ error_type_desc nvarchar(60)?""")
 _ALL = [*COLUMNS[:_SHARED], *_ERROR]
 
 
-def describe(s: Any, text: str, definitions: str) -> list[tuple]:
+def describe(session: Any, text: str, definitions: str) -> list[tuple]:
     """A row per column of the first result, or one with the error."""
     try:
-        found = first_result(s, text, definitions) or []
+        found = first_result(session, text, definitions) or []
     except NotSupported:
         raise
     except SqlError as error:
@@ -38,23 +38,23 @@ def describe(s: Any, text: str, definitions: str) -> list[tuple]:
     return [(*describe_row(n, column)[:_SHARED], *[None] * 6) for n, column in enumerate(found, 1)]
 
 
-def of_text(s: Any, values: list) -> list[tuple]:
+def of_text(session: Any, values: list) -> list[tuple]:
     """(tsql, params, browse information mode)."""
     if len(values) > 2 and values[2]:
         raise NotSupported("sys.dm_exec_describe_first_result_set with browse information")
-    return describe(s, str(values[0] or ""), str(values[1] or "") if len(values) > 1 else "")
+    return describe(session, str(values[0] or ""), str(values[1] or "") if len(values) > 1 else "")
 
 
-def of_object(s: Any, values: list) -> list[tuple]:
+def of_object(session: Any, values: list) -> list[tuple]:
     """(object id, browse information mode) of a procedure."""
     if len(values) > 1 and values[1]:
         raise NotSupported(
             "sys.dm_exec_describe_first_result_set_for_object with browse information"
         )
-    found = s.database.object_by_id(int(values[0] or 0))
+    found = session.database.object_by_id(int(values[0] or 0))
     if not isinstance(found, Procedure):
         return []
-    return describe(s, f"EXECUTE [{found.schema}].[{found.name}]", "")
+    return describe(session, f"EXECUTE [{found.schema}].[{found.name}]", "")
 
 
 TABLE_FUNCTIONS["dm_exec_describe_first_result_set"] = (_ALL, of_text)

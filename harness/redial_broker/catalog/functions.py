@@ -60,18 +60,18 @@ def catalog_function(session: Any, name: str, args: tuple) -> Any:
     return CATALOG_FUNCTIONS[name](session, args)
 
 
-def database_of(s: Any, number: int | None) -> Database | None:
+def database_of(session: Any, number: int | None) -> Database | None:
     """The database of an optional id argument."""
-    return s.database if number is None else s.database.server.database_by_id(number)
+    return session.database if number is None else session.database.server.database_by_id(number)
 
 
 # ---------------------------------------------------------------------- objects
 @function("OBJECT_ID", optional=1)
-def object_id(s: Any, name: str, kind: str | None = None) -> int | None:
+def object_id(session: Any, name: str, kind: str | None = None) -> int | None:
     """Id of an object by name and, optionally, type code; constraints are found too."""
     if name is None:
         return None
-    database, found = find_object(s, name)
+    database, found = find_object(session, name)
     if found is None:
         parts = split_name(name)
         procedure = SYSTEM_PROCEDURES.get(parts[-1].lower()) if parts else None
@@ -89,7 +89,7 @@ def object_id(s: Any, name: str, kind: str | None = None) -> int | None:
             return None
     if isinstance(found, Table) and found.temporary:
         return temporary_id(found)
-    if not isinstance(found, VirtualTable) and not visible(s, database)(found):
+    if not isinstance(found, VirtualTable) and not visible(session, database)(found):
         return None
     return found.object_id
 
@@ -100,38 +100,40 @@ def temporary_id(table: Table) -> int:
 
 
 @function("OBJECT_NAME", optional=1)
-def object_name(s: Any, number: int | None, database_id: int | None = None) -> str | None:
+def object_name(session: Any, number: int | None, database_id: int | None = None) -> str | None:
     """Name of an object by id."""
-    item = seen_by_id(s, number, database_id)
+    item = seen_by_id(session, number, database_id)
     return item.name if item is not None else None
 
 
-def seen_by_id(s: Any, number: int | None, database_id: int | None = None) -> Any:
+def seen_by_id(session: Any, number: int | None, database_id: int | None = None) -> Any:
     """The object with an id, when the reader may see it."""
-    database = database_of(s, database_id)
+    database = database_of(session, database_id)
     if database is None or number is None:
         return None
     found = database.object_by_id(number)
     if found is None:
-        return next((t for t in s.temp_tables.values() if temporary_id(t) == number), None)
-    if isinstance(found, VirtualTable) or visible(s, database)(found):
+        return next((t for t in session.temp_tables.values() if temporary_id(t) == number), None)
+    if isinstance(found, VirtualTable) or visible(session, database)(found):
         return found
     return None
 
 
 @function("OBJECT_SCHEMA_NAME", optional=1)
-def object_schema_name(s: Any, number: int | None, database_id: int | None = None) -> str | None:
+def object_schema_name(
+    session: Any, number: int | None, database_id: int | None = None
+) -> str | None:
     """Schema of an object by id."""
-    item = seen_by_id(s, number, database_id)
+    item = seen_by_id(session, number, database_id)
     return item.schema if item is not None else None
 
 
 @function("OBJECT_DEFINITION")
-def object_definition(s: Any, number: int) -> str | None:
+def object_definition(session: Any, number: int) -> str | None:
     """Text of a module or constraint."""
-    item = seen_by_id(s, number)
+    item = seen_by_id(session, number)
     if isinstance(item, Module):
-        return text_of(s, item.database or s.database)(item)
+        return text_of(session, item.database or session.database)(item)
     return item.definition or None if isinstance(item, Constraint) else None
 
 
@@ -155,9 +157,9 @@ _IS_KIND = {
 
 
 @function("OBJECTPROPERTY", "OBJECTPROPERTYEX")
-def object_property(s: Any, number: int, name: str) -> int | None:
+def object_property(session: Any, number: int, name: str) -> int | None:
     """A property of an object; NULL for a property that is not known here."""
-    item = seen_by_id(s, number)
+    item = seen_by_id(session, number)
     if item is None:
         return None
     name = name.upper()
@@ -167,9 +169,9 @@ def object_property(s: Any, number: int, name: str) -> int | None:
     if name in {"ISMSSHIPPED", "ISSYSTEMTABLE"}:
         return int(name == "ISMSSHIPPED" and isinstance(item, VirtualTable))
     if name == "SCHEMAID":
-        return s.database.schemas[item.schema.lower()].schema_id
+        return session.database.schemas[item.schema.lower()].schema_id
     if name == "OWNERID":
-        return s.database.owner_of(item)
+        return session.database.owner_of(item)
     if isinstance(item, Module) and name in {"EXECISANSINULLSON", "EXECISQUOTEDIDENTON"}:
         option = "ansi_nulls" if "NULLS" in name else "quoted_identifier"
         return int(item.options.get(option, True))
@@ -202,51 +204,55 @@ def table_property(table: Table, name: str) -> int | None:
 
 # ---------------------------------------------------------------------- schemas, databases, types
 @function("SCHEMA_ID")
-def schema_id(s: Any, name: str | None = None) -> int | None:
+def schema_id(session: Any, name: str | None = None) -> int | None:
     """Id of a schema; of the caller's default schema without an argument."""
-    wanted = name if name is not None else default_schema(s)
-    found = s.database.schemas.get(wanted.lower())
+    wanted = name if name is not None else default_schema(session)
+    found = session.database.schemas.get(wanted.lower())
     return found.schema_id if found is not None else None
 
 
 @function("SCHEMA_NAME", optional=1)
-def schema_name(s: Any, number: int | None = None) -> str | None:
+def schema_name(session: Any, number: int | None = None) -> str | None:
     """Name of a schema by id; the caller's default schema without an argument."""
     if number is None:
-        found = s.database.schemas.get(default_schema(s).lower())
-        return found.name if found is not None else default_schema(s)
-    return next((x.name for x in s.database.schemas.values() if x.schema_id == number), None)
+        found = session.database.schemas.get(default_schema(session).lower())
+        return found.name if found is not None else default_schema(session)
+    return next((x.name for x in session.database.schemas.values() if x.schema_id == number), None)
 
 
-def default_schema(s: Any) -> str:
+def default_schema(session: Any) -> str:
     """The caller's default schema."""
-    return (s.user.default_schema if s.user is not None else None) or "dbo"
+    return (session.user.default_schema if session.user is not None else None) or "dbo"
 
 
 @function("DB_ID")
-def db_id(s: Any, name: str | None = None) -> int | None:
+def db_id(session: Any, name: str | None = None) -> int | None:
     """Id of a database; of the current one without an argument."""
     if name is None:
-        return s.database.id
-    found = s.database.server.databases.get(name.lower())
+        return session.database.id
+    found = session.database.server.databases.get(name.lower())
     return found.id if found is not None else None
 
 
 @function("DB_NAME", optional=1)
-def db_name(s: Any, number: int | None = None) -> str | None:
+def db_name(session: Any, number: int | None = None) -> str | None:
     """Name of a database; of the current one without an argument."""
-    found = database_of(s, number)
+    found = database_of(session, number)
     return found.name if found is not None else None
 
 
 @function("ORIGINAL_DB_NAME")
-def original_db_name(s: Any) -> str:
+def original_db_name(session: Any) -> str:
     """The database named in the connection string; not kept apart from the login's default."""
-    return s.login.default_database if getattr(s, "login", None) is not None else s.database.name
+    return (
+        session.login.default_database
+        if getattr(session, "login", None) is not None
+        else session.database.name
+    )
 
 
 @function("TYPE_ID")
-def type_id_of(s: Any, name: str) -> int | None:
+def type_id_of(session: Any, name: str) -> int | None:
     """user_type_id of a type by name."""
     parts = split_name(name)
     if not parts:
@@ -258,33 +264,33 @@ def type_id_of(s: Any, name: str) -> int | None:
         number = TYPE_IDS.get("rowversion" if own == "timestamp" else own)
         if number is not None:
             return number
-    found = s.database.resolve_type(schema, parts[-1], s)
+    found = session.database.resolve_type(schema, parts[-1], session)
     return found.user_type_id if found is not None else None
 
 
 @function("TYPE_NAME")
-def type_name(s: Any, number: int) -> str | None:
+def type_name(session: Any, number: int) -> str | None:
     """Name of a type by user_type_id."""
     if number == SYSNAME_ID:
         return "sysname"
     for name, system in TYPE_IDS.items():
         if system == number:
             return "timestamp" if name == "rowversion" else name
-    return next((t.name for t in s.database.types.values() if t.user_type_id == number), None)
+    return next((t.name for t in session.database.types.values() if t.user_type_id == number), None)
 
 
 # ---------------------------------------------------------------------- columns and indexes
 @function("COL_NAME")
-def col_name(s: Any, number: int, column: int) -> str | None:
+def col_name(session: Any, number: int, column: int) -> str | None:
     """Name of a column by table and column id."""
-    columns = getattr(seen_by_id(s, number), "columns", None)
+    columns = getattr(seen_by_id(session, number), "columns", None)
     return columns[column - 1].name if columns and 1 <= column <= len(columns) else None
 
 
 @function("COL_LENGTH")
-def col_length(s: Any, table: str, name: str) -> int | None:
+def col_length(session: Any, table: str, name: str) -> int | None:
     """Defined length of a column in bytes; -1 for (max)."""
-    column = find_column(find_object(s, table)[1], name)
+    column = find_column(find_object(session, table)[1], name)
     return max_length(column.type) if column is not None else None
 
 
@@ -294,9 +300,9 @@ def find_column(item: Any, name: str) -> Any:
 
 
 @function("COLUMNPROPERTY")
-def column_property(s: Any, number: int, name: str, which: str) -> int | None:
+def column_property(session: Any, number: int, name: str, which: str) -> int | None:
     """A property of a column or of a procedure's parameter."""
-    item = seen_by_id(s, number)
+    item = seen_by_id(session, number)
     column = find_column(item, name)
     which = which.upper()
     if column is None:
@@ -339,9 +345,9 @@ def find_index(item: Any, name: str) -> Any:
 
 
 @function("INDEXPROPERTY")
-def index_property(s: Any, number: int, name: str, which: str) -> int | None:
+def index_property(session: Any, number: int, name: str, which: str) -> int | None:
     """A property of an index."""
-    index = find_index(seen_by_id(s, number), name)
+    index = find_index(seen_by_id(session, number), name)
     if index is None:
         return None
     return {
@@ -360,9 +366,9 @@ def index_property(s: Any, number: int, name: str, which: str) -> int | None:
 
 
 @function("INDEX_COL")
-def index_col(s: Any, table: str, index_id: int, position: int) -> str | None:
+def index_col(session: Any, table: str, index_id: int, position: int) -> str | None:
     """Name of a key column of an index."""
-    item = find_object(s, table)[1]
+    item = find_object(session, table)[1]
     if not isinstance(item, Table):
         return None
     for index in all_indexes(item):
@@ -372,9 +378,11 @@ def index_col(s: Any, table: str, index_id: int, position: int) -> str | None:
 
 
 @function("INDEXKEY_PROPERTY")
-def index_key_property(s: Any, number: int, index_id: int, position: int, which: str) -> int | None:
+def index_key_property(
+    session: Any, number: int, index_id: int, position: int, which: str
+) -> int | None:
     """A property of a key column of an index."""
-    item = seen_by_id(s, number)
+    item = seen_by_id(session, number)
     if not isinstance(item, Table):
         return None
     for index in all_indexes(item):
@@ -387,9 +395,9 @@ def index_key_property(s: Any, number: int, index_id: int, position: int, which:
 
 # ---------------------------------------------------------------------- identity and sequences
 @function("IDENT_CURRENT")
-def ident_current(s: Any, name: str) -> int | None:
+def ident_current(session: Any, name: str) -> int | None:
     """Last identity value of a table in any session; the seed before the first one."""
-    table = find_object(s, name)[1]
+    table = find_object(session, name)[1]
     if not isinstance(table, Table) or table.identity_column is None:
         return None
     seed, step = table.columns[table.identity_column].identity
@@ -397,51 +405,53 @@ def ident_current(s: Any, name: str) -> int | None:
 
 
 @function("IDENT_SEED")
-def ident_seed(s: Any, name: str) -> int | None:
+def ident_seed(session: Any, name: str) -> int | None:
     """Seed of a table's identity column."""
-    return _identity_part(s, name, 0)
+    return _identity_part(session, name, 0)
 
 
 @function("IDENT_INCR")
-def ident_incr(s: Any, name: str) -> int | None:
+def ident_incr(session: Any, name: str) -> int | None:
     """Step of a table's identity column."""
-    return _identity_part(s, name, 1)
+    return _identity_part(session, name, 1)
 
 
-def _identity_part(s: Any, name: str, part: int) -> int | None:
-    table = find_object(s, name)[1]
+def _identity_part(session: Any, name: str, part: int) -> int | None:
+    table = find_object(session, name)[1]
     if not isinstance(table, Table) or table.identity_column is None:
         return None
     return table.columns[table.identity_column].identity[part]
 
 
 @function("MIN_ACTIVE_ROWVERSION")
-def min_active_rowversion(s: Any) -> bytes:
+def min_active_rowversion(session: Any) -> bytes:
     """The lowest rowversion in use by an open transaction, @@DBTS + 1 without one."""
-    return s.database.min_active_rowversion()
+    return session.database.min_active_rowversion()
 
 
 @function("@@DBTS")
-def dbts(s: Any) -> bytes:
+def dbts(session: Any) -> bytes:
     """The last rowversion given out."""
-    return s.database.last_rowversion()
+    return session.database.last_rowversion()
 
 
 @function("CURRENT_TRANSACTION_ID")
-def current_transaction_id(s: Any) -> int:
+def current_transaction_id(session: Any) -> int:
     """Id of the current transaction."""
-    return TransactionNumber(s.transaction.descriptor) if s.transaction is not None else 0
+    return (
+        TransactionNumber(session.transaction.descriptor) if session.transaction is not None else 0
+    )
 
 
 @function("GET_TRANSMISSION_STATUS")
-def get_transmission_status(s: Any, handle: str) -> str:
+def get_transmission_status(session: Any, handle: str) -> str:
     """Why the last message of a conversation could not be sent; '' when there is no reason."""
-    endpoint = s.database.broker.endpoints.get(handle.upper())
+    endpoint = session.database.broker.endpoints.get(handle.upper())
     return endpoint.status if endpoint is not None else ""
 
 
 @function("PARSENAME")
-def parsename(s: Any, name: str, part: int) -> str | None:
+def parsename(session: Any, name: str, part: int) -> str | None:
     """A part of a dotted name, 1 the object."""
     parts = split_name(name)
     if parts is None or not 1 <= part <= min(4, len(parts)) or len(parts) > 4:
@@ -450,18 +460,18 @@ def parsename(s: Any, name: str, part: int) -> str | None:
 
 
 @function("CURRENT_TIMEZONE")
-def current_timezone(s: Any) -> str:
+def current_timezone(session: Any) -> str:
     """The instance runs in UTC."""
     return "(UTC) Coordinated Universal Time"
 
 
 @function("FILEPROPERTY")
-def fileproperty(s: Any, name: str, which: str) -> None:
+def fileproperty(session: Any, name: str, which: str) -> None:
     """There are no files."""
     return
 
 
 @function("ASSEMBLYPROPERTY")
-def assemblyproperty(s: Any, name: str, which: str) -> None:
+def assemblyproperty(session: Any, name: str, which: str) -> None:
     """There are no assemblies."""
     return

@@ -19,9 +19,9 @@ def table_indexes(table: Table) -> list[Index]:
     return [table.rows, *sorted(table.indexes, key=lambda index: index.index_id)]
 
 
-def indexed_tables(s: Any, db: Database) -> Iterator[tuple[int, Table]]:
+def indexed_tables(session: Any, db: Database) -> Iterator[tuple[int, Table]]:
     """(object id, table) of user tables and table types."""
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         yield table.object_id, table
     for item in db.types.values():
         if isinstance(item, TableType):
@@ -55,9 +55,9 @@ suppress_dup_key_messages bit? = 0
 auto_created bit? = 0
 optimize_for_sequential_key bit?""",
 )
-def indexes(s: Any, db: Database) -> Iterable[tuple]:
+def indexes(session: Any, db: Database) -> Iterable[tuple]:
     """Heaps and indexes."""
-    for object_id, table in indexed_tables(s, db):
+    for object_id, table in indexed_tables(session, db):
         for index in table_indexes(table):
             kind = (
                 (0, "HEAP")
@@ -99,9 +99,9 @@ is_descending_key bit?
 is_included_column bit?
 column_store_order_ordinal tinyint = 0""",
 )
-def index_columns(s: Any, db: Database) -> Iterable[tuple]:
+def index_columns(session: Any, db: Database) -> Iterable[tuple]:
     """Key columns in key order, then included ones."""
-    for object_id, table in indexed_tables(s, db):
+    for object_id, table in indexed_tables(session, db):
         for index in table_indexes(table):
             number = 0
             for position, ordinal in enumerate(index.columns, 1):
@@ -121,9 +121,9 @@ def index_columns(s: Any, db: Database) -> Iterable[tuple]:
 
 
 # ---------------------------------------------------------------------- constraints
-def constraints(s: Any, db: Database, *kinds: str) -> list[Constraint]:
+def constraints(session: Any, db: Database, *kinds: str) -> list[Constraint]:
     """Visible constraints of some kinds."""
-    return [item for item in seen_objects(s, db, Constraint) if item.kind in kinds]
+    return [item for item in seen_objects(session, db, Constraint) if item.kind in kinds]
 
 
 def table_of(db: Database, item: Constraint) -> Table:
@@ -138,9 +138,9 @@ def table_of(db: Database, item: Constraint) -> Table:
 is_system_named bit
 is_enforced bit? = 1""",
 )
-def key_constraints(s: Any, db: Database) -> Iterable[tuple]:
+def key_constraints(session: Any, db: Database) -> Iterable[tuple]:
     """PRIMARY KEY and UNIQUE constraints."""
-    for item in constraints(s, db, "PRIMARY KEY", "UNIQUE"):
+    for item in constraints(session, db, "PRIMARY KEY", "UNIQUE"):
         index_id = next(
             (
                 i.index_id
@@ -163,9 +163,9 @@ definition nvarchar(max)?
 uses_database_collation bit? = 1
 is_system_named bit""",
 )
-def check_constraints(s: Any, db: Database) -> Iterable[tuple]:
+def check_constraints(session: Any, db: Database) -> Iterable[tuple]:
     """CHECK constraints."""
-    for item in constraints(s, db, "CHECK"):
+    for item in constraints(session, db, "CHECK"):
         yield (
             *object_row(db, item),
             int(item.disabled),
@@ -183,9 +183,9 @@ def check_constraints(s: Any, db: Database) -> Iterable[tuple]:
 definition nvarchar(max)?
 is_system_named bit""",
 )
-def default_constraints(s: Any, db: Database) -> Iterable[tuple]:
+def default_constraints(session: Any, db: Database) -> Iterable[tuple]:
     """DEFAULT constraints."""
-    for item in constraints(s, db, "DEFAULT"):
+    for item in constraints(session, db, "DEFAULT"):
         yield (*object_row(db, item), item.column, item.definition, int(item.system_named))
 
 
@@ -203,9 +203,9 @@ update_referential_action tinyint?
 update_referential_action_desc nvarchar(60)?
 is_system_named bit""",
 )
-def foreign_keys(s: Any, db: Database) -> Iterable[tuple]:
+def foreign_keys(session: Any, db: Database) -> Iterable[tuple]:
     """FOREIGN KEY constraints."""
-    for item in constraints(s, db, "FOREIGN KEY"):
+    for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
         index_id = next(
             (
@@ -250,9 +250,9 @@ parent_column_id int
 referenced_object_id int
 referenced_column_id int""",
 )
-def foreign_key_columns(s: Any, db: Database) -> Iterable[tuple]:
+def foreign_key_columns(session: Any, db: Database) -> Iterable[tuple]:
     """The columns of FOREIGN KEY constraints, in order."""
-    for item in constraints(s, db, "FOREIGN KEY"):
+    for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
         parent = db.object_by_id(foreign.referenced_id)
         for number, (own, other) in enumerate(zip(foreign.columns, foreign.referenced), 1):
@@ -281,10 +281,10 @@ data_compression tinyint = 0
 data_compression_desc nvarchar(60)? = 'NONE'
 xml_compression bit? = 0""",
 )
-def partitions(s: Any, db: Database) -> Iterable[tuple]:
+def partitions(session: Any, db: Database) -> Iterable[tuple]:
     """One partition per heap or index, with its rows, uncommitted ones included."""
-    yield from internal_tables.partition_rows(s, db)
-    for table in seen_objects(s, db, Table):
+    yield from internal_tables.partition_rows(session, db)
+    for table in seen_objects(session, db, Table):
         for index in table_indexes(table):
             yield (
                 index.hobt_id,
@@ -313,10 +313,10 @@ partition_number int = 1
 - reserved_page_count bigint?
 row_count bigint?""",
 )
-def partition_stats(s: Any, db: Database) -> Iterable[tuple]:
+def partition_stats(session: Any, db: Database) -> Iterable[tuple]:
     """Row counts; there are no pages to count."""
-    for number, table_id, index_id, _, rows in internal_tables.partition_rows(s, db):
+    for number, table_id, index_id, _, rows in internal_tables.partition_rows(session, db):
         yield number, table_id, index_id, rows
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         for index in table_indexes(table):
             yield index.hobt_id, table.object_id, index.index_id, len(index.entries)

@@ -29,9 +29,9 @@ TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname
 TABLE_TYPE varchar(10)?""",
 )
-def tables(s: Any, db: Database) -> Iterable[tuple]:
+def tables(session: Any, db: Database) -> Iterable[tuple]:
     """Tables and views."""
-    for item in seen_objects(s, db, (Table, View)):
+    for item in seen_objects(session, db, (Table, View)):
         yield (db.name, item.schema, item.name, "BASE TABLE" if isinstance(item, Table) else "VIEW")
 
 
@@ -62,9 +62,9 @@ DOMAIN_CATALOG sysname?
 DOMAIN_SCHEMA sysname?
 DOMAIN_NAME sysname?""",
 )
-def columns(s: Any, db: Database) -> Iterable[tuple]:
+def columns(session: Any, db: Database) -> Iterable[tuple]:
     """Columns of tables and views."""
-    for table in seen_objects(s, db, (Table, View)):
+    for table in seen_objects(session, db, (Table, View)):
         for number, column in enumerate(table.columns, 1):
             yield column_row(db, table, number, column)
 
@@ -119,9 +119,9 @@ VIEW_DEFINITION nvarchar(4000)?
 CHECK_OPTION varchar(7)?
 IS_UPDATABLE varchar(2)? = 'NO'""",
 )
-def views(s: Any, db: Database) -> Iterable[tuple]:
+def views(session: Any, db: Database) -> Iterable[tuple]:
     """Views; IS_UPDATABLE always says NO (its page)."""
-    for item in seen_objects(s, db, View):
+    for item in seen_objects(session, db, View):
         text = item.shown_text
         yield (
             db.name,
@@ -149,10 +149,10 @@ SQL_DATA_ACCESS nvarchar(30)?
 CREATED datetime
 LAST_ALTERED datetime""",
 )
-def routines(s: Any, db: Database) -> Iterable[tuple]:
+def routines(session: Any, db: Database) -> Iterable[tuple]:
     """Procedures and functions."""
-    text = text_of(s, db)
-    for item in seen_objects(s, db, (Procedure, Function)):
+    text = text_of(session, db)
+    for item in seen_objects(session, db, (Procedure, Function)):
         procedure = isinstance(item, Procedure)
         created, modified = db.dates[item.object_id]
         name = (db.name, item.schema, item.name)
@@ -177,7 +177,7 @@ DEFAULT_CHARACTER_SET_CATALOG varchar(6) = None
 DEFAULT_CHARACTER_SET_SCHEMA varchar(3) = None
 DEFAULT_CHARACTER_SET_NAME sysname? = 'iso_1'""",
 )
-def schemata(s: Any, db: Database) -> Iterable[tuple]:
+def schemata(session: Any, db: Database) -> Iterable[tuple]:
     """Schemas."""
     for schema in sorted(db.schemas.values(), key=lambda item: item.schema_id):
         owner = db.principal(schema.owner)
@@ -197,9 +197,9 @@ CONSTRAINT_TYPE varchar(11)?
 IS_DEFERRABLE varchar(2) = 'NO'
 INITIALLY_DEFERRED varchar(2) = 'NO'""",
 )
-def table_constraints(s: Any, db: Database) -> Iterable[tuple]:
+def table_constraints(session: Any, db: Database) -> Iterable[tuple]:
     """Keys and checks."""
-    for item in constraints(s, db, "PRIMARY KEY", "UNIQUE", "CHECK", "FOREIGN KEY"):
+    for item in constraints(session, db, "PRIMARY KEY", "UNIQUE", "CHECK", "FOREIGN KEY"):
         table = table_of(db, item)
         yield db.name, item.schema, item.name, db.name, table.schema, table.name, item.kind
 
@@ -216,9 +216,9 @@ TABLE_NAME sysname
 COLUMN_NAME nvarchar(128)?
 ORDINAL_POSITION int""",
 )
-def key_column_usage(s: Any, db: Database) -> Iterable[tuple]:
+def key_column_usage(session: Any, db: Database) -> Iterable[tuple]:
     """Columns of keys and of foreign keys."""
-    for item in constraints(s, db, "PRIMARY KEY", "UNIQUE"):
+    for item in constraints(session, db, "PRIMARY KEY", "UNIQUE"):
         table = table_of(db, item)
         for index in all_indexes(table):
             if index.name.lower() == item.name.lower():
@@ -233,7 +233,7 @@ def key_column_usage(s: Any, db: Database) -> Iterable[tuple]:
                         table.columns[ordinal].name,
                         number,
                     )
-    for item in constraints(s, db, "FOREIGN KEY"):
+    for item in constraints(session, db, "FOREIGN KEY"):
         table = table_of(db, item)
         for number, name in enumerate(item.foreign.columns, 1):
             yield (db.name, item.schema, item.name, db.name, table.schema, table.name, name, number)
@@ -252,9 +252,9 @@ MATCH_OPTION varchar(7)? = 'SIMPLE'
 UPDATE_RULE varchar(11)?
 DELETE_RULE varchar(11)?""",
 )
-def referential_constraints(s: Any, db: Database) -> Iterable[tuple]:
+def referential_constraints(session: Any, db: Database) -> Iterable[tuple]:
     """FOREIGN KEY constraints and the unique key each refers to."""
-    for item in constraints(s, db, "FOREIGN KEY"):
+    for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
         parent = db.object_by_id(foreign.referenced_id)
         yield (

@@ -21,15 +21,15 @@ def shipped(item: Any) -> int:
     return int(getattr(item, "is_system", False))
 
 
-def queues(s: Any, db: Any) -> list[Any]:
+def queues(session: Any, db: Any) -> list[Any]:
     """Queues the reader may see, by object id."""
-    test = visible(s, db)
+    test = visible(session, db)
     return [queue for queue in db.broker.queues() if test(queue)] if db.broker else []
 
 
-def object_rows(s: Any, db: Any) -> Iterator[tuple]:
+def object_rows(session: Any, db: Any) -> Iterator[tuple]:
     """Their rows of sys.objects, is_ms_shipped included."""
-    for queue in queues(s, db):
+    for queue in queues(session, db):
         created, modified = db.dates.get(queue.object_id, (db.created, db.created))
         yield (
             f"queue_messages_{queue.object_id}",
@@ -45,8 +45,8 @@ def object_rows(s: Any, db: Any) -> Iterator[tuple]:
         )
 
 
-def partition_rows(s: Any, db: Any) -> Iterable[tuple]:
+def partition_rows(session: Any, db: Any) -> Iterable[tuple]:
     """(partition id, object id, index id, hobt id, rows) of their clustered indexes."""
-    for queue in queues(s, db):
+    for queue in queues(session, db):
         number = HOBT + queue.internal_id
         yield number, queue.internal_id, 1, number, queue.stored_rows()

@@ -25,9 +25,9 @@ from redial_broker.exec.security import has_permission
 MASTER_KEY_ID = 101
 
 
-def keys_of(s: Any, db: Database, kind: str) -> list[Any]:
+def keys_of(session: Any, db: Database, kind: str) -> list[Any]:
     """The certificates or keys of a database that the reader may see, by id."""
-    seen = visible(s, db)
+    seen = visible(session, db)
     found = [key for (each, _), key in sorted(db.keys.items()) if each == kind and seen(key)]
     return sorted(found, key=lambda key: getattr(key, "certificate_id", None) or key.key_id)
 
@@ -58,9 +58,9 @@ attested_by nvarchar(260)? = None
 pvt_key_last_backup_date datetime? = None
 key_length int?""",
 )
-def certificates(s: Any, db: Database) -> Iterable[tuple]:
+def certificates(session: Any, db: Database) -> Iterable[tuple]:
     """Certificates, as far as the reader may see them."""
-    for c in keys_of(s, db, "CERTIFICATE"):
+    for c in keys_of(session, db, "CERTIFICATE"):
         facts, sid = c.facts, certificate_sid(c.thumbprint)
         yield (
             c.name,
@@ -101,10 +101,10 @@ provider_type nvarchar(120)? = None
 cryptographic_provider_guid uniqueidentifier? = None
 cryptographic_provider_algid sql_variant? = None""",
 )
-def asymmetric_keys(s: Any, db: Database) -> Iterable[tuple]:
+def asymmetric_keys(session: Any, db: Database) -> Iterable[tuple]:
     """Asymmetric keys, as far as the reader may see them."""
     codes = {512: "1R", 1024: "2R", 2048: "3R", 3072: "5R", 4096: "4R"}
-    for k in keys_of(s, db, "ASYMMETRIC KEY"):
+    for k in keys_of(session, db, "ASYMMETRIC KEY"):
         sid, bits = certificate_sid(k.thumbprint), k.n.bit_length()
         yield (
             k.name,
@@ -139,9 +139,9 @@ provider_type nvarchar(120)? = None
 cryptographic_provider_guid uniqueidentifier? = None
 cryptographic_provider_algid sql_variant? = None""",
 )
-def symmetric_keys(s: Any, db: Database) -> Iterable[tuple]:
+def symmetric_keys(session: Any, db: Database) -> Iterable[tuple]:
     """The database master key; other symmetric keys cannot be made."""
-    if db.master_key is not None and sees_definitions(s, db):
+    if db.master_key is not None and sees_definitions(session, db):
         yield (
             "##MS_DatabaseMasterKey##",
             1,
@@ -161,9 +161,9 @@ crypt_type char(4)
 crypt_type_desc nvarchar(60)?
 - crypt_property varbinary(max)?""",
 )
-def key_encryptions(s: Any, db: Database) -> Iterable[tuple]:
+def key_encryptions(session: Any, db: Database) -> Iterable[tuple]:
     """How the master key is protected."""
-    if db.master_key is None or not sees_definitions(s, db):
+    if db.master_key is None or not sees_definitions(session, db):
         return
     if db.master_key.by_service:
         yield MASTER_KEY_ID, "ESKM", "ENCRYPTION BY MASTER KEY"
@@ -183,7 +183,7 @@ modify_date datetime
 target_type nvarchar(100)?
 target_id int?""",
 )
-def database_scoped_credentials(s: Any, db: Database) -> Iterable[tuple]:
+def database_scoped_credentials(session: Any, db: Database) -> Iterable[tuple]:
     """None: CREATE DATABASE SCOPED CREDENTIAL is refused."""
     return ()
 
@@ -199,9 +199,9 @@ crypt_type char(4)
 crypt_type_desc nvarchar(60)?
 crypt_property varbinary(max)""",
 )
-def crypt_properties(s: Any, db: Database) -> Iterable[tuple]:
+def crypt_properties(session: Any, db: Database) -> Iterable[tuple]:
     """Signatures of the modules the reader may see."""
-    seen = visible(s, db)
+    seen = visible(session, db)
     for number, marks in sorted(db.signatures.items()):
         item = db.object_by_id(number)
         if item is None or not seen(item):
@@ -219,23 +219,27 @@ def crypt_properties(s: Any, db: Database) -> Iterable[tuple]:
 
 # ---------------------------------------------------------------------- functions
 @function("CERT_ID")
-def cert_id(s: Any, name: str) -> int | None:
+def cert_id(session: Any, name: str) -> int | None:
     """Id of a certificate of the current database."""
-    found = s.database.keys.get(("CERTIFICATE", name.strip("[]").lower()))
-    return found.certificate_id if found is not None and visible(s, s.database)(found) else None
+    found = session.database.keys.get(("CERTIFICATE", name.strip("[]").lower()))
+    return (
+        found.certificate_id
+        if found is not None and visible(session, session.database)(found)
+        else None
+    )
 
 
 @function("ASYMKEY_ID")
-def asymkey_id(s: Any, name: str) -> int | None:
+def asymkey_id(session: Any, name: str) -> int | None:
     """Id of an asymmetric key of the current database."""
-    found = s.database.keys.get(("ASYMMETRIC KEY", name.strip("[]").lower()))
-    return found.key_id if found is not None and visible(s, s.database)(found) else None
+    found = session.database.keys.get(("ASYMMETRIC KEY", name.strip("[]").lower()))
+    return found.key_id if found is not None and visible(session, session.database)(found) else None
 
 
 @function("CERTPROPERTY")
-def cert_property(s: Any, number: int, name: str) -> Variant | None:
+def cert_property(session: Any, number: int, name: str) -> Variant | None:
     """A property of a certificate."""
-    found = _usable(s, "CERTIFICATE", number, "VIEW DEFINITION")
+    found = _usable(session, "CERTIFICATE", number, "VIEW DEFINITION")
     if found is None:
         return None
     facts, sid = found.facts, certificate_sid(found.thumbprint)
@@ -251,57 +255,69 @@ def cert_property(s: Any, number: int, name: str) -> Variant | None:
     }.get(name.upper())
 
 
-def _usable(s: Any, kind: str, number: int, permission: str) -> Certificate | AsymmetricKey | None:
-    found = by_id(s.database, kind, number)
-    return found if found is not None and has_permission(s, permission, found) else None
+def _usable(
+    session: Any, kind: str, number: int, permission: str
+) -> Certificate | AsymmetricKey | None:
+    found = by_id(session.database, kind, number)
+    return found if found is not None and has_permission(session, permission, found) else None
 
 
 @function("CERTENCODED")
-def cert_encoded(s: Any, number: int) -> bytes | None:
+def cert_encoded(session: Any, number: int) -> bytes | None:
     """The certificate without its private key, DER."""
-    found = by_id(s.database, "CERTIFICATE", number)
+    found = by_id(session.database, "CERTIFICATE", number)
     return found.der if found is not None else None
 
 
 @function("CERTPRIVATEKEY", optional=1)
-def cert_private_key(s: Any, number: int, password: str, old: str | None = None) -> bytes | None:
+def cert_private_key(
+    session: Any, number: int, password: str, old: str | None = None
+) -> bytes | None:
     """The private key in PVK form under a new password; NULL without CONTROL or the old one."""
-    found = _usable(s, "CERTIFICATE", number, "CONTROL")
-    key = private_key(s, found, old, s.database) if found is not None else None
+    found = _usable(session, "CERTIFICATE", number, "CONTROL")
+    key = private_key(session, found, old, session.database) if found is not None else None
     return crypto.write_pvk(key, password, f"{found.name}/{password}") if key else None
 
 
 @function("IS_OBJECTSIGNED")
-def is_object_signed(s: Any, class_: str, number: int, kind: str, thumbprint: bytes) -> int | None:
+def is_object_signed(
+    session: Any, class_: str, number: int, kind: str, thumbprint: bytes
+) -> int | None:
     """Whether an object is signed by a certificate or key of that thumbprint."""
     if class_.upper() != "OBJECT":
         return None
-    return int(any(mark == thumbprint for mark, _, _ in s.database.signatures.get(number, ())))
+    return int(
+        any(mark == thumbprint for mark, _, _ in session.database.signatures.get(number, ()))
+    )
 
 
 def _register(kind: str, suffix: str) -> None:
     """SIGNBY.., VERIFYSIGNEDBY.., ENCRYPTBY.. and DECRYPTBY.. of certificates or keys."""
 
     @function(f"SIGNBY{suffix}", optional=1)
-    def sign(s: Any, number: int, data: bytes, password: str | None = None) -> bytes | None:
-        found = _usable(s, kind, number, "CONTROL")
-        key = private_key(s, found, password, s.database) if found is not None else None
+    def sign(session: Any, number: int, data: bytes, password: str | None = None) -> bytes | None:
+        found = _usable(session, kind, number, "CONTROL")
+        key = private_key(session, found, password, session.database) if found is not None else None
         return crypto.sign(key, data) if key else None
 
     @function(f"VERIFYSIGNEDBY{suffix}")
-    def verify(s: Any, number: int, data: bytes, signature: bytes) -> int | None:
-        found = _usable(s, kind, number, "VIEW DEFINITION")
+    def verify(session: Any, number: int, data: bytes, signature: bytes) -> int | None:
+        found = _usable(session, kind, number, "VIEW DEFINITION")
         return int(crypto.verify(*found.public, data, signature)) if found is not None else None
 
     @function(f"ENCRYPTBY{suffix}")
-    def encrypt(s: Any, number: int, data: bytes) -> bytes | None:
-        found = _usable(s, kind, number, "VIEW DEFINITION")
-        return crypto.encrypt(*found.public, data, s.new_guid()) if found is not None else None
+    def encrypt(session: Any, number: int, data: bytes) -> bytes | None:
+        found = _usable(session, kind, number, "VIEW DEFINITION")
+        return (
+            crypto.encrypt(*found.public, data, session.new_guid()) if found is not None else None
+        )
 
     @function(f"DECRYPTBY{suffix}", optional=1)
-    def decrypt(s: Any, number: int, data: bytes, password: str | None = None) -> bytes | None:
-        found = _usable(s, kind, number, "CONTROL")
-        key = private_key(s, found, password, s.database) if found is not None else None
+    def decrypt(
+        session: Any, number: int, data: bytes, password: str | None = None
+    ) -> bytes | None:
+        found = _usable(session, kind, number, "CONTROL")
+        key = private_key(session, found, password, session.database) if found is not None else None
         return crypto.decrypt(key, data) if key else None
 
 

@@ -30,9 +30,9 @@ def lock_place(server: Any, key: tuple) -> tuple[str, str, int, str, int]:
     return kind, "", 0, ":".join(str(part) for part in rest), 0
 
 
-def lock_requests(s: Any) -> Iterator[tuple[Resource, Any, str, str]]:
+def lock_requests(session: Any) -> Iterator[tuple[Resource, Any, str, str]]:
     """(resource, transaction, mode, status) of every lock held or waited for."""
-    for resource in sorted(s.engine.locks.resources.values(), key=lambda r: repr(r.key)):
+    for resource in sorted(session.engine.locks.resources.values(), key=lambda r: repr(r.key)):
         converting = {r.transaction for r in resource.waiting if r.converts}
         for transaction, mode in resource.granted.items():
             if transaction not in converting:
@@ -66,7 +66,7 @@ request_owner_lockspace_id nvarchar(32)
 lock_owner_address varbinary(8)""",
     VIEW_SERVER_STATE,
 )
-def tran_locks(s: Any, db: Database) -> Iterable[tuple]:
+def tran_locks(session: Any, db: Database) -> Iterable[tuple]:
     """Locks held (GRANT, as servers print it) and waited for; DATABASE locks of sessions first."""
     for x in sessions(db):
         if not x.background and x.database is not None:
@@ -84,7 +84,7 @@ def tran_locks(s: Any, db: Database) -> Iterable[tuple]:
                 lock_space(x),
                 owner_address(x),
             )
-    for resource, transaction, mode, status in lock_requests(s):
+    for resource, transaction, mode, status in lock_requests(session):
         owner = transaction.owner
         kind = "SESSION" if transaction.name == "session" else "TRANSACTION"
         yield (
@@ -129,13 +129,13 @@ blocking_exec_context_id int? = 0
 resource_description nvarchar(3072)?""",
     VIEW_SERVER_STATE,
 )
-def waiting_tasks(s: Any, db: Database) -> Iterable[tuple]:
+def waiting_tasks(session: Any, db: Database) -> Iterable[tuple]:
     """Who waits, for what, behind whom."""
     for x in sessions(db):
         if x.wait is None:
             continue
-        wait_type, waited, _ = wait_facts(s, x)
-        blocker = blocker_of(s, x)
+        wait_type, waited, _ = wait_facts(session, x)
+        blocker = blocker_of(session, x)
         description = resource = None
         if x.wait.kind == "lock":
             description = lock_description(db.server, x.wait.resource)

@@ -30,10 +30,10 @@ execute_as_principal_id int?
 uses_native_compilation bit? = 0
 is_inlineable bit? = 0""",
 )
-def sql_modules(s: Any, db: Database) -> Iterable[tuple]:
+def sql_modules(session: Any, db: Database) -> Iterable[tuple]:
     """Definitions with the SET options that stick to them."""
-    text = text_of(s, db)
-    for item in seen_objects(s, db, Module):
+    text = text_of(session, db)
+    for item in seen_objects(session, db, Module):
         options = item.options
         yield (
             item.object_id,
@@ -71,9 +71,9 @@ xml_collection_id int
 is_readonly bit
 is_nullable bit? = 1""",
 )
-def parameters(s: Any, db: Database) -> Iterable[tuple]:
+def parameters(session: Any, db: Database) -> Iterable[tuple]:
     """Parameters of modules. has_default_value is 0 for T-SQL modules on servers too."""
-    for item in seen_objects(s, db, Module):
+    for item in seen_objects(session, db, Module):
         for number, parameter in enumerate(getattr(item.node, "parameters", ()), 1):
             system, user, size, precision, scale = parameter_facts(db, parameter)
             yield (

@@ -35,24 +35,24 @@ def split_name(text: str) -> list[str] | None:
     return parts
 
 
-def find_object(s: Any, text: str) -> tuple[Database, Any]:
+def find_object(session: Any, text: str) -> tuple[Database, Any]:
     """(database, object) a name means: #temp tables, constraints and system views included."""
     parts = split_name(text)
-    database = s.database
+    database = session.database
     if not parts or len(parts) > 4 or not parts[-1]:
         return database, None
     name = parts[-1]
     if name.startswith("#"):
-        return database, s.temp_tables.get(name.lower())
+        return database, session.temp_tables.get(name.lower())
     if len(parts) >= 3 and parts[-3]:
         database = database.server.databases.get(parts[-3].lower())
         if database is None:
-            return s.database, None
+            return session.database, None
     schema = parts[-2] if len(parts) >= 2 and parts[-2] else None
-    found = database.resolve(schema, name, s)
+    found = database.resolve(schema, name, session)
     if found is not None:
         return database, found
-    user = s.user
+    user = session.user
     default = (user.default_schema or "dbo") if user is not None and schema is None else "dbo"
     for home in (schema,) if schema is not None else (default, "dbo"):
         found = database.objects.get((home.lower(), name.lower()))

@@ -45,7 +45,7 @@ broker_instance nvarchar(128)?
 creator_sid varbinary(85)?
 principal_id int?""",
 )
-def event_notifications(s: Any, db: Database) -> Iterable[tuple]:
+def event_notifications(session: Any, db: Database) -> Iterable[tuple]:
     """Notifications on queues and on the database."""
     for item in _of_database(db):
         parent = (1, "OBJECT_OR_COLUMN") if item.parent_id else (0, "DATABASE")
@@ -79,7 +79,7 @@ broker_instance nvarchar(128)?
 creator_sid varbinary(85)?
 principal_id int?""",
 )
-def server_event_notifications(s: Any, db: Database) -> Iterable[tuple]:
+def server_event_notifications(session: Any, db: Database) -> Iterable[tuple]:
     """Notifications ON SERVER."""
     for item in _of_server(db):
         created = moment(item.created)
@@ -96,7 +96,7 @@ def server_event_notifications(s: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.events", _EVENTS)
-def events(s: Any, db: Database) -> Iterable[tuple]:
+def events(session: Any, db: Database) -> Iterable[tuple]:
     """What each notification of the database is for; trigger events are in sys.trigger_events."""
     for item in _of_database(db):
         for event, group in zip(item.events, item.groups):
@@ -104,7 +104,7 @@ def events(s: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.server_events", _EVENTS)
-def server_events(s: Any, db: Database) -> Iterable[tuple]:
+def server_events(session: Any, db: Database) -> Iterable[tuple]:
     """What each notification ON SERVER is for."""
     for item in _of_server(db):
         for event, group in zip(item.events, item.groups):

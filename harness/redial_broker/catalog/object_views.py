@@ -30,9 +30,9 @@ is_schema_published bit = 0
 """
 
 
-def seen_objects(s: Any, db: Database, kinds: type | tuple[type, ...] = object) -> list[Any]:
+def seen_objects(session: Any, db: Database, kinds: type | tuple[type, ...] = object) -> list[Any]:
     """Objects of some classes the reader may see, by object id."""
-    test = visible(s, db)
+    test = visible(session, db)
     found = [o for o in db.objects.values() if isinstance(o, kinds) and test(o)]
     return sorted(found, key=lambda item: item.object_id)
 
@@ -58,11 +58,11 @@ SHIPPED_COLUMNS = OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped
 
 
 @view("sys.objects", SHIPPED_COLUMNS)
-def objects(s: Any, db: Database) -> Iterable[tuple]:
+def objects(session: Any, db: Database) -> Iterable[tuple]:
     """Every object of a schema that the reader may see, internal tables included."""
-    for item in seen_objects(s, db):
+    for item in seen_objects(session, db):
         yield (*object_row(db, item), shipped(item))
-    yield from object_rows(s, db)
+    yield from object_rows(session, db)
     for item in db.types.values():
         if isinstance(item, TableType):
             created, modified = db.created, db.created
@@ -81,9 +81,9 @@ def objects(s: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.all_objects", SHIPPED_COLUMNS)
-def all_objects(s: Any, db: Database) -> Iterable[tuple]:
+def all_objects(session: Any, db: Database) -> Iterable[tuple]:
     """User objects and system views."""
-    for item in seen_objects(s, db):
+    for item in seen_objects(session, db):
         yield (*object_row(db, item), shipped(item))
     for item in system_items(db):
         yield (*item, 1)
@@ -135,9 +135,9 @@ is_external bit = 0
 is_node bit = 0
 is_edge bit = 0""",
 )
-def tables(s: Any, db: Database) -> Iterable[tuple]:
+def tables(session: Any, db: Database) -> Iterable[tuple]:
     """User tables."""
-    for table in seen_objects(s, db, Table):
+    for table in seen_objects(session, db, Table):
         escalates = table.lock_escalation
         yield (
             *object_row(db, table),
@@ -154,14 +154,14 @@ def tables(s: Any, db: Database) -> Iterable[tuple]:
 with_check_option bit
 is_date_correlation_view bit = 0""",
 )
-def views(s: Any, db: Database) -> Iterable[tuple]:
+def views(session: Any, db: Database) -> Iterable[tuple]:
     """User views."""
-    for item in seen_objects(s, db, View):
+    for item in seen_objects(session, db, View):
         yield (*object_row(db, item), int(item.node.check_option))
 
 
 @view("sys.system_views", OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit = 1"))
-def system_views(s: Any, db: Database) -> Iterable[tuple]:
+def system_views(session: Any, db: Database) -> Iterable[tuple]:
     """The system views there are."""
     return system_items(db)
 
@@ -174,9 +174,9 @@ is_execution_replicated bit = 0
 is_repl_serializable_only bit = 0
 skips_repl_constraints bit = 0""",
 )
-def procedures(s: Any, db: Database) -> Iterable[tuple]:
+def procedures(session: Any, db: Database) -> Iterable[tuple]:
     """Stored procedures."""
-    for item in seen_objects(s, db, Procedure):
+    for item in seen_objects(session, db, Procedure):
         yield object_row(db, item)
 
 
@@ -198,11 +198,11 @@ current_value sql_variant
 is_exhausted bit
 last_used_value sql_variant?""",
 )
-def sequences(s: Any, db: Database) -> Iterable[tuple]:
+def sequences(session: Any, db: Database) -> Iterable[tuple]:
     """Sequences; last_used_value is NULL before the first use."""
     from redial_broker.engine.types import Variant
 
-    for item in seen_objects(s, db, Sequence):
+    for item in seen_objects(session, db, Sequence):
 
         def typed(value: int | None, of: SqlType = item.type) -> Variant | None:
             return None if value is None else Variant(of, value)
@@ -232,7 +232,7 @@ name sysname
 schema_id int
 principal_id int?""",
 )
-def schemas(s: Any, db: Database) -> Iterable[tuple]:
+def schemas(session: Any, db: Database) -> Iterable[tuple]:
     """All schemas."""
     for item in sorted(db.schemas.values(), key=lambda schema: schema.schema_id):
         yield item.name, item.schema_id, item.owner

@@ -33,9 +33,9 @@ def whole(value: Any) -> Variant:
 
 
 @function("DATABASEPROPERTYEX")
-def database_property(s: Any, name: str, which: str) -> Variant | None:
+def database_property(session: Any, name: str, which: str) -> Variant | None:
     """A property of a database."""
-    database = s.database.server.databases.get(name.lower())
+    database = session.database.server.databases.get(name.lower())
     if database is None:
         return None
     broker = database.broker
@@ -61,15 +61,15 @@ def database_property(s: Any, name: str, which: str) -> Variant | None:
 
 
 @function("FULLTEXTSERVICEPROPERTY")
-def full_text_property(s: Any, which: str) -> int | None:
+def full_text_property(session: Any, which: str) -> int | None:
     """A property of full-text search, which is not installed; other properties are unknown."""
     return 0 if which.lower() == "isfulltextinstalled" else None
 
 
 @function("SERVERPROPERTY")
-def server_property(s: Any, which: str) -> Variant | None:
+def server_property(session: Any, which: str) -> Variant | None:
     """A property of the server. The edition says what this is; the version is what it imitates."""
-    instance = getattr(s, "instance", None)
+    instance = getattr(session, "instance", None)
     name = getattr(instance, "server_name", "REDIAL-EMBEDDED")
     values = {
         "PRODUCTVERSION": text(PRODUCT_VERSION),
@@ -105,37 +105,37 @@ def server_property(s: Any, which: str) -> Variant | None:
 
 
 # ---------------------------------------------------------------------- application locks
-def applock_key(s: Any, resource: str) -> tuple:
+def applock_key(session: Any, resource: str) -> tuple:
     """The lock resource of an application lock: of the current database, name as given."""
-    return ("APPLICATION", s.database.id, resource[:255])
+    return ("APPLICATION", session.database.id, resource[:255])
 
 
-def applock_holder(s: Any, owner: str) -> Any:
+def applock_holder(session: Any, owner: str) -> Any:
     """The transaction that stands for the lock's owner; None when there is none."""
     if owner.lower() == "transaction":
-        return s.transaction
-    return s.database.server.session_locks.get(s.id)
+        return session.transaction
+    return session.database.server.session_locks.get(session.id)
 
 
 @function("APPLOCK_MODE")
-def applock_mode(s: Any, principal: str, resource: str, owner: str) -> str:
+def applock_mode(session: Any, principal: str, resource: str, owner: str) -> str:
     """Mode in which the caller holds an application lock: NoLock when it does not."""
-    holder = applock_holder(s, owner)
-    mode = holder.locks.get(applock_key(s, resource)) if holder is not None else None
+    holder = applock_holder(session, owner)
+    mode = holder.locks.get(applock_key(session, resource)) if holder is not None else None
     return LOCK_NAMES.get(mode or "", "NoLock")
 
 
 @function("APPLOCK_TEST")
-def applock_test(s: Any, principal: str, resource: str, mode: str, owner: str) -> int | None:
+def applock_test(session: Any, principal: str, resource: str, mode: str, owner: str) -> int | None:
     """Whether the caller could have an application lock at once."""
     wanted = next(
         (short for short, word in LOCK_NAMES.items() if word.lower() == mode.lower()), None
     )
     if wanted is None:
         return None
-    holder = applock_holder(s, owner)
-    key = applock_key(s, resource)
+    holder = applock_holder(session, owner)
+    key = applock_key(session, resource)
     held = holder.locks.get(key) if holder is not None else None
     if held is not None:
         wanted = combine(held, wanted)
-    return int(not s.engine.locks.would_wait(holder, key, wanted))
+    return int(not session.engine.locks.would_wait(holder, key, wanted))

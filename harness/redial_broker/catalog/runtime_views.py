@@ -49,21 +49,21 @@ def lock_wait_type(mode: str) -> str:
     return f"LCK_M_{_RANGE.get(mode, mode)}"
 
 
-def blocker_of(s: Any, session: Any) -> int:
+def blocker_of(asking: Any, session: Any) -> int:
     """Session id of who blocks a waiting session; 0 for nobody."""
     wait = session.wait
     if wait is None or wait.kind != "lock":
         return 0
-    found = s.engine.locks.blockers(wait.request.transaction)
+    found = asking.engine.locks.blockers(wait.request.transaction)
     return found[0].owner.id if found else 0
 
 
-def wait_facts(s: Any, session: Any) -> tuple[str | None, int, str]:
+def wait_facts(asking: Any, session: Any) -> tuple[str | None, int, str]:
     """(wait type, milliseconds waited, resource) of a session."""
     wait = session.wait
     if wait is None:
         return None, 0, ""
-    waited = int((s.engine.clock.now() - wait.since) * 1000)
+    waited = int((asking.engine.clock.now() - wait.since) * 1000)
     if wait.kind == "lock":
         return (
             lock_wait_type(wait.request.mode),
@@ -128,11 +128,11 @@ authenticating_database_id int = 1
 open_transaction_count int""",
     None,
 )
-def exec_sessions(s: Any, db: Database) -> Iterable[tuple]:
+def exec_sessions(session: Any, db: Database) -> Iterable[tuple]:
     """Sessions; without VIEW SERVER STATE a session sees itself."""
-    everyone = has_server_permission(s, VIEW_SERVER_STATE)
+    everyone = has_server_permission(session, VIEW_SERVER_STATE)
     for x in sessions(db):
-        if everyone or x is s:
+        if everyone or x is session:
             yield session_row(db, x)
 
 
@@ -208,7 +208,7 @@ parent_connection_id uniqueidentifier = None
 most_recent_sql_handle varbinary(64)?""",
     VIEW_SERVER_STATE,
 )
-def exec_connections(s: Any, db: Database) -> Iterable[tuple]:
+def exec_connections(session: Any, db: Database) -> Iterable[tuple]:
     """One connection per session with a client."""
     for x in sessions(db):
         if not x.background:
@@ -220,7 +220,7 @@ def exec_connections(s: Any, db: Database) -> Iterable[tuple]:
                 wire.protocol,
                 "TRUE" if wire.encrypted else "FALSE",
                 wire.packet_size,
-                stream_guid(s.engine.seed, f"connection/{x.stream}", 0),
+                stream_guid(session.engine.seed, f"connection/{x.stream}", 0),
                 bytes.fromhex(sql_handle(program)[2:]),
             )
 
@@ -281,22 +281,22 @@ executing_managed_code bit = 0
 group_id int = 2""",
     None,
 )
-def exec_requests(s: Any, db: Database) -> Iterable[tuple]:
+def exec_requests(session: Any, db: Database) -> Iterable[tuple]:
     """Requests that run or wait; without VIEW SERVER STATE a session sees its own."""
-    everyone = has_server_permission(s, VIEW_SERVER_STATE)
+    everyone = has_server_permission(session, VIEW_SERVER_STATE)
     for x in sessions(db):
-        if x.frames and (everyone or x is s):
-            yield request_row(s, x)
+        if x.frames and (everyone or x is session):
+            yield request_row(session, x)
 
 
-def request_row(s: Any, x: Any) -> tuple:
+def request_row(session: Any, x: Any) -> tuple:
     """The computed columns of one request."""
     o = x.options
     frame = x.frames[-1]
     stack = x.stack()
     start, end = (stack[0][2] * 2, stack[0][3] * 2) if stack else (0, -1)
     verb = stack[0][4].split(None, 1)[0].upper() if stack and stack[0][4].split() else "SELECT"
-    wait_type, waited, resource = wait_facts(s, x)
+    wait_type, waited, resource = wait_facts(session, x)
     status = (
         "background"
         if x.background and x.wait is None
@@ -315,7 +315,7 @@ def request_row(s: Any, x: Any) -> tuple:
         end,
         x.database.id,
         x.user.id if x.user else 1,
-        blocker_of(s, x),
+        blocker_of(session, x),
         wait_type,
         waited,
         wait_type or "MISCELLANEOUS",
@@ -355,7 +355,7 @@ sqlserver_start_time datetime
 virtual_machine_type_desc nvarchar(60) = 'NONE'""",
     VIEW_SERVER_STATE,
 )
-def os_sys_info(s: Any, db: Database) -> Iterable[tuple]:
+def os_sys_info(session: Any, db: Database) -> Iterable[tuple]:
     """When the instance was started."""
     yield (db.server.databases["master"].created,)
 
@@ -379,10 +379,10 @@ program_name nchar(128)
 loginame nchar(128)""",
     VIEW_SERVER_STATE,
 )
-def sysprocesses(s: Any, db: Database) -> Iterable[tuple]:
+def sysprocesses(session: Any, db: Database) -> Iterable[tuple]:
     """The old view of sessions and requests, as far as it is still read."""
     for x in sessions(db):
-        wait_type, waited, resource = wait_facts(s, x)
+        wait_type, waited, resource = wait_facts(session, x)
         status = (
             "background"
             if x.background
@@ -394,7 +394,7 @@ def sysprocesses(s: Any, db: Database) -> Iterable[tuple]:
         )
         yield (
             x.id,
-            blocker_of(s, x),
+            blocker_of(session, x),
             waited,
             wait_type or "MISCELLANEOUS",
             resource,

@@ -42,46 +42,46 @@ LOGIN_KINDS = frozenset({"LOGIN", "SERVER ROLE"})
 
 # ---------------------------------------------------------------------- principals
 @function("USER_ID", "DATABASE_PRINCIPAL_ID")
-def user_id(s: Any, name: str | None = None) -> int | None:
+def user_id(session: Any, name: str | None = None) -> int | None:
     """Id of a database principal; of the current user without an argument."""
     if name is None:
-        return s.user.id if s.user is not None else 1
-    found = s.database.principals.get(name.lower())
+        return session.user.id if session.user is not None else 1
+    found = session.database.principals.get(name.lower())
     return found.id if found is not None else None
 
 
 @function("SUSER_ID")
-def suser_id(s: Any, name: str | None = None) -> int | None:
+def suser_id(session: Any, name: str | None = None) -> int | None:
     """Id of a login; of the current one without an argument."""
-    found = s.database.server.logins.get((name or s.login_name).lower())
+    found = session.database.server.logins.get((name or session.login_name).lower())
     return found.id if found is not None else None
 
 
 @function("SUSER_SID", optional=1)
-def suser_sid(s: Any, name: str | None = None, _: Any = None) -> bytes | None:
+def suser_sid(session: Any, name: str | None = None, _: Any = None) -> bytes | None:
     """Security identifier of a login."""
-    found = s.database.server.logins.get((name or s.login_name).lower())
+    found = session.database.server.logins.get((name or session.login_name).lower())
     return found.sid if found is not None else None
 
 
 @function("USER_NAME")
-def user_name(s: Any, number: int | None) -> str | None:
+def user_name(session: Any, number: int | None) -> str | None:
     """Name of a database principal by id."""
-    return next((p.name for p in s.database.principals.values() if p.id == number), None)
+    return next((p.name for p in session.database.principals.values() if p.id == number), None)
 
 
 @function("SUSER_NAME")
-def suser_name(s: Any, number: int | None) -> str | None:
+def suser_name(session: Any, number: int | None) -> str | None:
     """Name of a login by id."""
-    return next((p.name for p in s.database.server.logins.values() if p.id == number), None)
+    return next((p.name for p in session.database.server.logins.values() if p.id == number), None)
 
 
 @function("SUSER_SNAME")
-def suser_sname(s: Any, sid: bytes | None) -> str | None:
+def suser_sname(session: Any, sid: bytes | None) -> str | None:
     """Name of a login by security identifier."""
     if sid == b"\x01":
         return "sa"
-    found = next((p.name for p in s.database.server.logins.values() if p.sid == sid), None)
+    found = next((p.name for p in session.database.server.logins.values() if p.sid == sid), None)
     if (
         found is not None
         or not isinstance(sid, bytes)
@@ -93,39 +93,40 @@ def suser_sname(s: Any, sid: bytes | None) -> str | None:
 
 
 @function("IS_MEMBER")
-def is_member_of(s: Any, role: str) -> int | None:
+def is_member_of(session: Any, role: str) -> int | None:
     """Whether the current user is in a role; NULL when there is none of that name."""
-    found = s.database.principals.get(role.lower())
+    found = session.database.principals.get(role.lower())
     if found is None or found.type != ROLE:
         return None
-    mine = member_ids(s, s.database)
+    mine = member_ids(session, session.database)
     return int(
-        found.id in mine or (s.user is not None and s.user.id == 1 and found.name == "db_owner")
+        found.id in mine
+        or (session.user is not None and session.user.id == 1 and found.name == "db_owner")
     )
 
 
 @function("IS_ROLEMEMBER", optional=1)
-def is_role_member(s: Any, role: str, name: str | None = None) -> int | None:
+def is_role_member(session: Any, role: str, name: str | None = None) -> int | None:
     """Whether a principal (default: the current user) is in a role."""
-    found = s.database.principals.get(role.lower())
-    user = s.user if name is None else s.database.principals.get(name.lower())
+    found = session.database.principals.get(role.lower())
+    user = session.user if name is None else session.database.principals.get(name.lower())
     if found is None or found.type != "R" or user is None:
         return None
     return int(
-        found.id in principals_of(s.database, user)
+        found.id in principals_of(session.database, user)
         or (user.id == 1 and found.fixed and found.name == "db_owner")
     )
 
 
 @function("IS_SRVROLEMEMBER", optional=1)
-def is_server_role_member(s: Any, role: str, name: str | None = None) -> int | None:
+def is_server_role_member(session: Any, role: str, name: str | None = None) -> int | None:
     """Whether a login (default: the current one) is in a server role."""
-    server = s.database.server
+    server = session.database.server
     found = server.logins.get(role.lower())
     if found is None or found.type != ROLE:
         return None
     if name is None:
-        ids = server_identity(s)
+        ids = server_identity(session)
     else:
         login = server.logins.get(name.lower())
         if login is None:
@@ -135,15 +136,15 @@ def is_server_role_member(s: Any, role: str, name: str | None = None) -> int | N
 
 
 @function("HAS_DBACCESS")
-def has_dbaccess(s: Any, name: str) -> int | None:
+def has_dbaccess(session: Any, name: str) -> int | None:
     """Whether the login may enter a database."""
-    found = s.database.server.databases.get(name.lower())
-    return None if found is None else int(user_of(s, found) is not None)
+    found = session.database.server.databases.get(name.lower())
+    return None if found is None else int(user_of(session, found) is not None)
 
 
 @function("HAS_PERMS_BY_NAME", optional=5)
 def has_perms_by_name(
-    s: Any,
+    session: Any,
     name: str | None,
     class_: str | None = None,
     permission: str | None = None,
@@ -161,13 +162,13 @@ def has_perms_by_name(
         names = known("SERVER") if permission == "ANY" else [permission]
         if ("SERVER", names[0]) not in RULES:
             return None
-        return int(any(has_server_permission(s, each) for each in names))
+        return int(any(has_server_permission(session, each) for each in names))
     if kind in LOGIN_KINDS:
-        return _login_permission(s, name or "", kind, permission)
-    item = named_securable(s, name, kind)
+        return _login_permission(session, name or "", kind, permission)
+    item = named_securable(session, name, kind)
     if item is None:
         return 0 if kind == "DATABASE" and name is not None else None
-    target = securable(item, s.database)
+    target = securable(item, session.database)
     names = applicable(target) if permission == "ANY" else [permission]
     if not names or names[0] not in applicable(target):
         return None
@@ -176,18 +177,20 @@ def has_perms_by_name(
         column = _column(target, sub)
         if not column:
             return None
-    return int(any(has_permission(s, each, item, column) for each in names))
+    return int(any(has_permission(session, each, item, column) for each in names))
 
 
-def _login_permission(s: Any, name: str, kind: str, permission: str) -> int | None:
-    server = s.database.server
+def _login_permission(session: Any, name: str, kind: str, permission: str) -> int | None:
+    server = session.database.server
     login = server.logins.get(name.lower())
     if login is None or (login.type == ROLE) != (kind == "SERVER ROLE"):
         return None
     names = known(kind) if permission == "ANY" else [permission]
     return int(
         any(
-            login_permitted(server, server_identity(s), each, SERVER_PRINCIPAL, login.id, kind)
+            login_permitted(
+                server, server_identity(session), each, SERVER_PRINCIPAL, login.id, kind
+            )
             for each in names
         )
     )
@@ -209,9 +212,9 @@ def applicable(target: Any) -> list[str]:
     return [name for name in names if name in EVERY_OBJECT or name in kind]
 
 
-def named_securable(s: Any, name: str | None, kind: str) -> Any:
+def named_securable(session: Any, name: str | None, kind: str) -> Any:
     """What HAS_PERMS_BY_NAME's and fn_my_permissions' first two arguments mean."""
-    database = s.database
+    database = session.database
     if kind == "DATABASE":
         return (
             database
@@ -221,13 +224,13 @@ def named_securable(s: Any, name: str | None, kind: str) -> Any:
     if name is None:
         return None
     if kind == "OBJECT":
-        home, found = find_object(s, name)
-        return found if found is not None and visible(s, home)(found) else None
+        home, found = find_object(session, name)
+        return found if found is not None and visible(session, home)(found) else None
     parts = split_name(name) or [""]
     if kind == "SCHEMA":
         return database.schemas.get(parts[-1].lower())
     if kind == "TYPE":
-        return database.resolve_type(parts[-2] if len(parts) > 1 else None, parts[-1], s)
+        return database.resolve_type(parts[-2] if len(parts) > 1 else None, parts[-1], session)
     if kind in {"USER", "ROLE"}:
         return database.principals.get(parts[-1].lower())
     if kind in BROKER_KINDS:
@@ -245,24 +248,28 @@ _MINE = [
 ]
 
 
-def my_permissions(s: Any, arguments: list) -> Iterable[tuple]:
+def my_permissions(session: Any, arguments: list) -> Iterable[tuple]:
     """sys.fn_my_permissions(securable, class): what the current user may do."""
     name, kind = [*arguments, None, None][:2]
     kind = (kind or "SERVER").upper()
     if kind == "SERVER":
-        return [("server", "", each) for each in known("SERVER") if has_server_permission(s, each)]
-    item = named_securable(s, name, kind)
+        return [
+            ("server", "", each) for each in known("SERVER") if has_server_permission(session, each)
+        ]
+    item = named_securable(session, name, kind)
     if item is None:
         return []
-    target = securable(item, s.database)
+    target = securable(item, session.database)
     shown = "database" if kind == "DATABASE" else name
-    found = [(shown, "", each) for each in applicable(target) if has_permission(s, each, item)]
+    found = [
+        (shown, "", each) for each in applicable(target) if has_permission(session, each, item)
+    ]
     if target.class_ == OBJECT:
         for number, column in enumerate(getattr(item, "columns", None) or (), 1):
             found += [
                 (shown, column.name, each)
                 for each in ("SELECT", "UPDATE", "REFERENCES")
-                if each in applicable(target) and has_permission(s, each, item, number)
+                if each in applicable(target) and has_permission(session, each, item, number)
             ]
     return found
 
@@ -279,7 +286,7 @@ _BUILT_IN = [
 ]
 
 
-def builtin_permissions(s: Any, arguments: list) -> Iterable[tuple]:
+def builtin_permissions(session: Any, arguments: list) -> Iterable[tuple]:
     """sys.fn_builtin_permissions(class): the permission hierarchy; NULL, DEFAULT or '' for all."""
     wanted = (arguments[0] or "").upper() if arguments else ""
     for rule in RULES.values():

@@ -65,9 +65,9 @@ default_language_name sysname = None
 default_language_lcid int = None
 allow_encrypted_value_modifications bit = 0""",
 )
-def database_principals(s: Any, db: Database) -> Iterable[tuple]:
+def database_principals(session: Any, db: Database) -> Iterable[tuple]:
     """Users and roles: those with fixed ids and oneself, others by any permission on them."""
-    seen = visible_principals(s, db)
+    seen = visible_principals(session, db)
     for p in sorted(db.principals.values(), key=lambda p: p.id):
         if not seen(p):
             continue
@@ -93,16 +93,16 @@ def database_principals(s: Any, db: Database) -> Iterable[tuple]:
 role_principal_id int
 member_principal_id int""",
 )
-def database_role_members(s: Any, db: Database) -> Iterable[tuple]:
+def database_role_members(session: Any, db: Database) -> Iterable[tuple]:
     """Who is in which role: one's own memberships, others with VIEW DEFINITION on the role."""
-    mine = identities(s, db) or frozenset()
-    seen = visible_principals(s, db)
+    mine = identities(session, db) or frozenset()
+    seen = visible_principals(session, db)
     for role, member in sorted(db.members):
         found = db.principal(role)
         if (
             member in mine
             or (found is not None and not found.fixed and seen(found))
-            or sees_definitions(s, db)
+            or sees_definitions(session, db)
         ):
             yield role, member
 
@@ -121,9 +121,9 @@ permission_name nvarchar(128)?
 state char(1)
 state_desc nvarchar(60)?""",
 )
-def database_permissions(s: Any, db: Database) -> Iterable[tuple]:
+def database_permissions(session: Any, db: Database) -> Iterable[tuple]:
     """Every permission stated; a user sees its own, VIEW DEFINITION all."""
-    mine, everything = identities(s, db) or frozenset(), sees_definitions(s, db)
+    mine, everything = identities(session, db) or frozenset(), sees_definitions(session, db)
     for (class_, major, minor, name, grantee), stated in sorted(db.permissions.items()):
         if not everything and grantee not in mine:
             continue
@@ -160,11 +160,11 @@ credential_id int = None
 owning_principal_id int?
 is_fixed_role bit""",
 )
-def server_principals_view(s: Any, db: Database) -> Iterable[tuple]:
+def server_principals_view(session: Any, db: Database) -> Iterable[tuple]:
     """Logins and server roles; a login sees itself, sa and the fixed roles."""
     server = db.server
     born = server.databases["master"].created
-    for login in visible_logins(s, server):
+    for login in visible_logins(session, server):
         role = login.type == "R"
         yield (
             login.name,
@@ -195,9 +195,9 @@ is_policy_checked bit?
 is_expiration_checked bit? = 0
 - password_hash varbinary(256)?""",
 )
-def sql_logins(s: Any, db: Database) -> Iterable[tuple]:
+def sql_logins(session: Any, db: Database) -> Iterable[tuple]:
     """SQL logins, as far as the reader may see them."""
-    for login in visible_logins(s, db.server):
+    for login in visible_logins(session, db.server):
         if login.type == "S":
             yield (
                 login.name,
@@ -217,10 +217,10 @@ def sql_logins(s: Any, db: Database) -> Iterable[tuple]:
 role_principal_id int
 member_principal_id int""",
 )
-def server_role_members(s: Any, db: Database) -> Iterable[tuple]:
+def server_role_members(session: Any, db: Database) -> Iterable[tuple]:
     """Who is in which server role: one's own memberships, others by VIEW ANY DEFINITION."""
-    ids = server_identity(s)
-    everything = has_server_permission(s, "VIEW ANY DEFINITION")
+    ids = server_identity(session)
+    everything = has_server_permission(session, "VIEW ANY DEFINITION")
     return [pair for pair in sorted(db.server.members) if everything or pair[1] in ids]
 
 
@@ -238,10 +238,10 @@ permission_name nvarchar(128)?
 state char(1)
 state_desc nvarchar(60)?""",
 )
-def server_permissions(s: Any, db: Database) -> Iterable[tuple]:
+def server_permissions(session: Any, db: Database) -> Iterable[tuple]:
     """Server permissions stated; a login sees its own, VIEW ANY DEFINITION all."""
-    server, ids = db.server, server_identity(s)
-    everything = has_server_permission(s, "VIEW ANY DEFINITION")
+    server, ids = db.server, server_identity(session)
+    everything = has_server_permission(session, "VIEW ANY DEFINITION")
     for (class_, major, name, grantee), stated in sorted(server.permissions.items()):
         if not everything and grantee not in ids:
             continue
@@ -278,21 +278,21 @@ usage nvarchar(128)?"""
 
 
 @view("sys.login_token", _TOKEN)
-def login_token(s: Any, db: Database) -> Iterable[tuple]:
+def login_token(session: Any, db: Database) -> Iterable[tuple]:
     """The server principals of the running context: the login, its roles, signers."""
     server = db.server
     names = {"S": "SQL LOGIN", "R": "SERVER ROLE", "C": "CERTIFICATE", "K": "ASYMMETRIC KEY"}
-    for number in sorted(server_identity(s), reverse=True):
+    for number in sorted(server_identity(session), reverse=True):
         login = server.login_by_id(number)
         if login is not None:
             yield login.id, login.sid, login.name, names[login.type], "GRANT OR DENY"
 
 
 @view("sys.user_token", _TOKEN)
-def user_token(s: Any, db: Database) -> Iterable[tuple]:
+def user_token(session: Any, db: Database) -> Iterable[tuple]:
     """The database principals of the running context: the user, its roles, signers."""
     names = {"S": "SQL USER", "R": "ROLE", "C": "CERTIFICATE", "K": "ASYMMETRIC KEY"}
-    for number in sorted(identities(s, db) or ()):
+    for number in sorted(identities(session, db) or ()):
         p = db.principal(number)
         if p is not None:
             yield p.id, p.sid, p.name, names[p.type], "GRANT OR DENY"
@@ -311,7 +311,7 @@ description nvarchar(255)
 is_dynamic bit = 1
 is_advanced bit""",
 )
-def configurations(s: Any, db: Database) -> Iterable[tuple]:
+def configurations(session: Any, db: Database) -> Iterable[tuple]:
     """Options of the server that are known here (``exec.configuration``)."""
     for item in SETTINGS:
         value, used = values_of(db.server, item)
@@ -328,7 +328,7 @@ severity tinyint?
 is_event_logged bit
 text nvarchar(2048)""",
 )
-def messages(s: Any, db: Database) -> Iterable[tuple]:
+def messages(session: Any, db: Database) -> Iterable[tuple]:
     """The messages the embedded broker can raise, then those of sp_addmessage."""
     for number, (severity, text) in sorted(MESSAGES.items()):
         yield number, severity, 0, text
@@ -346,7 +346,7 @@ minor_id int
 name sysname
 value sql_variant?""",
 )
-def extended_properties(s: Any, db: Database) -> Iterable[tuple]:
+def extended_properties(session: Any, db: Database) -> Iterable[tuple]:
     """Extended properties of what the reader may see."""
     for (class_, major, minor, name), value in sorted(
         db.properties.items(), key=lambda item: (*item[0][:3], item[0][3].lower())
@@ -373,6 +373,6 @@ alias sysname = 'English'
 lcid int = 1033
 msglangid smallint = 1033""",
 )
-def syslanguages(s: Any, db: Database) -> Iterable[tuple]:
+def syslanguages(session: Any, db: Database) -> Iterable[tuple]:
     """One language."""
     return ((),)

@@ -25,27 +25,27 @@ parameters smallint?
 event_info nvarchar(max)?""")
 
 
-def _programs(s: Any) -> Iterator[Any]:
-    for x in sessions(s.database):
+def _programs(session: Any) -> Iterator[Any]:
+    for x in sessions(session.database):
         for frame in x.frames:
             yield frame.program
-    yield from s.instance.programs.values()
+    yield from session.instance.programs.values()
 
 
-def sql_text(s: Any, arguments: list) -> Iterable[tuple]:
+def sql_text(session: Any, arguments: list) -> Iterable[tuple]:
     """The text behind a sql_handle: of a module, a running batch, or one that is still kept."""
-    s.check_server_permission(VIEW_SERVER_STATE)
+    session.check_server_permission(VIEW_SERVER_STATE)
     handle = arguments[0] if arguments else None
     if not handle:
         return []
     if handle[:1] == b"\x03":
-        database = s.database.server.database_by_id(int.from_bytes(handle[2:4], "little"))
+        database = session.database.server.database_by_id(int.from_bytes(handle[2:4], "little"))
         number = int.from_bytes(handle[4:8], "little")
         module = database.object_by_id(number) if database is not None else None
         if isinstance(module, Module):
             return [(database.id, number, None, 0, module.text)]
         return []
-    for program in _programs(s):
+    for program in _programs(session):
         if not program.object_id and bytes.fromhex(sql_handle(program)[2:]) == handle:
             return [(None, None, None, 0, program.source.text)]
     return []
@@ -58,13 +58,13 @@ def event_of(x: Any) -> tuple[str, int, str | None]:
     return ("RPC Event" if getattr(x, "rpc", False) else "Language Event"), 0, x.input_buffer
 
 
-def input_buffer(s: Any, arguments: list) -> Iterable[tuple]:
+def input_buffer(session: Any, arguments: list) -> Iterable[tuple]:
     """The last statement of a session; another's needs VIEW SERVER STATE."""
     number = arguments[0] if arguments else None
-    for x in sessions(s.database):
+    for x in sessions(session.database):
         if x.id == number and not x.background:
-            if x is not s and not has_server_permission(s, VIEW_SERVER_STATE):
-                s.check_server_permission(VIEW_SERVER_STATE)
+            if x is not session and not has_server_permission(session, VIEW_SERVER_STATE):
+                session.check_server_permission(VIEW_SERVER_STATE)
             return [event_of(x)]
     return []
 

@@ -18,9 +18,9 @@ name sysname
 current_utc_offset nvarchar(6)
 is_currently_dst bit""",
 )
-def time_zones(s: Any, db: Database) -> Iterable[tuple]:
+def time_zones(session: Any, db: Database) -> Iterable[tuple]:
     """Windows names with the offset they have at the instance's own time."""
-    now = s.now().replace(tzinfo=UTC)
+    now = session.now().replace(tzinfo=UTC)
     for name in zone_names():
         there = now.astimezone(time_zone(name))
         minutes = round(there.utcoffset().total_seconds() / 60)

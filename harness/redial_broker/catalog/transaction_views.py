@@ -37,7 +37,7 @@ dtc_isolation_level int = -1
 filestream_transaction_id varbinary(128) = None""",
     VIEW_SERVER_STATE,
 )
-def active_transactions(s: Any, db: Database) -> Iterable[tuple]:
+def active_transactions(session: Any, db: Database) -> Iterable[tuple]:
     """Open transactions; type 1 has written, 2 has not."""
     for _, t in transactions(db):
         yield t.descriptor, t.name[:32], moment(t.begun), 1 if t.log_used else 2
@@ -57,7 +57,7 @@ is_bound bit = 0
 open_transaction_count int""",
     VIEW_SERVER_STATE,
 )
-def session_transactions(s: Any, db: Database) -> Iterable[tuple]:
+def session_transactions(session: Any, db: Database) -> Iterable[tuple]:
     """Which session has which transaction."""
     for x, t in transactions(db):
         yield x.id, t.descriptor, int(t.user), x.trancount
@@ -71,10 +71,10 @@ transaction_id bigint
 transaction_is_snapshot bit""",
     VIEW_SERVER_STATE,
 )
-def current_transaction(s: Any, db: Database) -> Iterable[tuple]:
+def current_transaction(session: Any, db: Database) -> Iterable[tuple]:
     """The reader's own transaction."""
-    if s.transaction is not None:
-        yield s.transaction.descriptor, int(under_snapshot(s.transaction))
+    if session.transaction is not None:
+        yield session.transaction.descriptor, int(under_snapshot(session.transaction))
 
 
 @view(
@@ -89,7 +89,7 @@ database_transaction_state int
 database_transaction_log_bytes_used bigint""",
     VIEW_SERVER_STATE,
 )
-def database_transactions(s: Any, db: Database) -> Iterable[tuple]:
+def database_transactions(session: Any, db: Database) -> Iterable[tuple]:
     """Log used by each open transaction, the number deadlock victims are chosen by."""
     for x, t in transactions(db):
         yield (
@@ -114,7 +114,7 @@ name nvarchar(256) = 'system_health'
 create_time datetime""",
     VIEW_SERVER_STATE,
 )
-def xe_sessions(s: Any, db: Database) -> Iterable[tuple]:
+def xe_sessions(session: Any, db: Database) -> Iterable[tuple]:
     """system_health, which keeps deadlock reports."""
     yield SYSTEM_HEALTH, db.server.databases["master"].created
 
@@ -130,7 +130,7 @@ execution_duration_ms bigint = 0
 target_data nvarchar(max)?""",
     VIEW_SERVER_STATE,
 )
-def xe_session_targets(s: Any, db: Database) -> Iterable[tuple]:
+def xe_session_targets(session: Any, db: Database) -> Iterable[tuple]:
     """The ring buffer: target_data holds the deadlock reports, oldest first."""
     reports = db.server.deadlocks
     yield SYSTEM_HEALTH, len(reports), ring_buffer_xml(reports)

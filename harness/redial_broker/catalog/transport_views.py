@@ -44,7 +44,7 @@ def _row(endpoint: Any) -> tuple:
 
 
 @view("sys.endpoints", _INHERITED)
-def endpoints(s: Any, db: Database) -> Iterable[tuple]:
+def endpoints(session: Any, db: Database) -> Iterable[tuple]:
     """The TDS endpoint, and Service Broker's when there is one."""
     yield _TSQL
     found = _broker_endpoint(db)
@@ -59,7 +59,7 @@ def endpoints(s: Any, db: Database) -> Iterable[tuple]:
 is_dynamic_port bit = 0
 ip_address nvarchar(45)? = None""",
 )
-def tcp_endpoints(s: Any, db: Database) -> Iterable[tuple]:
+def tcp_endpoints(session: Any, db: Database) -> Iterable[tuple]:
     """TCP endpoints; the TDS one has port 0, as on a server that reads it from the registry."""
     yield (*_TSQL, 0)
     found = _broker_endpoint(db)
@@ -78,7 +78,7 @@ certificate_id int
 encryption_algorithm tinyint
 encryption_algorithm_desc nvarchar(60)?""",
 )
-def service_broker_endpoints(s: Any, db: Database) -> Iterable[tuple]:
+def service_broker_endpoints(session: Any, db: Database) -> Iterable[tuple]:
     """The Service Broker endpoint; nothing listens on it."""
     found = _broker_endpoint(db)
     if found is not None:

@@ -10,19 +10,19 @@ from redial_broker.exec.triggers import columns_updated, trigger_depth
 
 
 @function("TRIGGER_NESTLEVEL", optional=3)
-def trigger_nestlevel(s: Any, *given: Any) -> int | None:
+def trigger_nestlevel(session: Any, *given: Any) -> int | None:
     """How deep triggers are nested, all or one of them, by kind; NULL for an argument of NULL.
 
     (object_id, AFTER | IOT, DML | DDL). An object id of 0 stands for every trigger.
     """
     if not given:
-        return trigger_depth(s)
+        return trigger_depth(session)
     if None in given:
         return None
     timing = str(given[1]).upper() if len(given) > 1 else None
     category = str(given[2]).upper() if len(given) > 2 else None
     count = 0
-    for frame in s.frames:
+    for frame in session.frames:
         if frame.firing is None or given[0] not in {0, frame.program.object_id}:
             continue
         ddl = isinstance(frame.firing, DdlFiring)
@@ -36,12 +36,12 @@ def trigger_nestlevel(s: Any, *given: Any) -> int | None:
 
 
 @function("COLUMNS_UPDATED")
-def columns_updated_(s: Any) -> bytes | None:
+def columns_updated_(session: Any) -> bytes | None:
     """Which columns the statement that fired the trigger assigned to."""
-    return columns_updated(s)
+    return columns_updated(session)
 
 
 @function("EVENTDATA")
-def eventdata(s: Any) -> str | None:
+def eventdata(session: Any) -> str | None:
     """What happened, inside a DDL trigger."""
-    return event_data(s)
+    return event_data(session)

@@ -28,9 +28,9 @@ is_disabled bit
 is_not_for_replication bit
 is_instead_of_trigger bit""",
 )
-def triggers(s: Any, db: Database) -> Iterable[tuple]:
+def triggers(session: Any, db: Database) -> Iterable[tuple]:
     """Triggers on rows, then those on definitions."""
-    for item in seen_objects(s, db, Trigger):
+    for item in seen_objects(session, db, Trigger):
         created, modified = db.dates.get(item.object_id, (db.created, db.created))
         yield (
             item.name,
@@ -77,9 +77,9 @@ event_group_type int? = None
 event_group_type_desc nvarchar(60)? = None
 is_trigger_event bit? = 1""",
 )
-def trigger_events(s: Any, db: Database) -> Iterable[tuple]:
+def trigger_events(session: Any, db: Database) -> Iterable[tuple]:
     """What each trigger on rows fires for."""
-    for item in seen_objects(s, db, Trigger):
+    for item in seen_objects(session, db, Trigger):
         for number, event in enumerate(("INSERT", "UPDATE", "DELETE"), 1):
             if event in item.node.events:
                 order = dict(item.order).get(event)

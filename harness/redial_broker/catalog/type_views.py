@@ -59,7 +59,7 @@ _PLAIN_PRECISION = {
 
 
 @view("sys.types", TYPE_COLUMNS)
-def types(s: Any, db: Database) -> Iterable[tuple]:
+def types(session: Any, db: Database) -> Iterable[tuple]:
     """System types, then alias and table types."""
     for name, number in sorted(TYPE_IDS.items(), key=lambda item: item[1]):
         type_ = sql_type(name)
@@ -109,7 +109,7 @@ def user_type_row(db: Database, item: AliasType | TableType) -> tuple:
 type_table_object_id int
 is_memory_optimized bit? = 0""",
 )
-def table_types(s: Any, db: Database) -> Iterable[tuple]:
+def table_types(session: Any, db: Database) -> Iterable[tuple]:
     """Table types."""
     for item in sorted(db.types.values(), key=lambda t: t.user_type_id):
         if isinstance(item, TableType):

@@ -36,7 +36,7 @@ name sysname
 create_date datetime
 modify_date datetime""",
 )
-def collections(s: Any, db: Database) -> Iterable[tuple]:
+def collections(session: Any, db: Database) -> Iterable[tuple]:
     """The built-in collection and those of users."""
     made = db.created
     yield _BUILT_IN, _SYS_SCHEMA, None, "sys", made, made
@@ -58,7 +58,7 @@ xml_collection_id int
 name nvarchar(4000)
 xml_namespace_id int""",
 )
-def namespaces(s: Any, db: Database) -> Iterable[tuple]:
+def namespaces(session: Any, db: Database) -> Iterable[tuple]:
     """Target namespaces, numbered within their collection."""
     for number, name in enumerate(_BUILT_IN_NAMESPACES, 1):
         yield _BUILT_IN, name, number
@@ -69,7 +69,7 @@ def namespaces(s: Any, db: Database) -> Iterable[tuple]:
 
 @function("XML_SCHEMA_NAMESPACE", optional=1)
 def schema_namespace(
-    s: Any, schema: str | None, name: str | None, namespace: str | None = None
+    session: Any, schema: str | None, name: str | None, namespace: str | None = None
 ) -> str | None:
     """The schema documents of a collection as xml, of one namespace or all.
 
@@ -77,7 +77,7 @@ def schema_namespace(
     """
     if schema is None or name is None:
         raise SqlError(8116, "NULL", 1 if schema is None else 2, "xml_schema_namespace")
-    found = s.database.collections.get((schema.lower(), name.lower()))
+    found = session.database.collections.get((schema.lower(), name.lower()))
     if found is None:
         raise SqlError(6314, f"{schema}.{name}")
     documents = documents_of(found.texts)

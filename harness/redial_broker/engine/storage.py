@@ -306,13 +306,13 @@ class Table(Part):
         """schema.table, as error texts print it."""
         return f"{self.schema}.{self.name}"
 
-    def with_computed(self, s: Any, row: RowValues) -> RowValues:
+    def with_computed(self, session: Any, row: RowValues) -> RowValues:
         """The row with the values of its computed columns, which follow from the other ones."""
         if not self.computed:
             return row
         values = list(row)
         for ordinal, value in self.computed:
-            values[ordinal] = value(s, row)
+            values[ordinal] = value(session, row)
         return tuple(values)
 
     def add_index(self, index: Index) -> None:

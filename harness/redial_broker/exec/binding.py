@@ -90,24 +90,26 @@ def _is_value(given: ast.Variable, context: Any) -> bool:
 
 
 def after(
-    s: SessionState,
+    session: SessionState,
     name: ast.ObjectName,
     arguments: list[Plain],
     conversion: Callable[[SqlType, SqlType], Any],
     principal_of: Callable[..., Any],
 ) -> Prepared | None:
     """What the next call may use of this one, whose frame has just been pushed."""
-    found = s.database.objects.get((name.schema.lower(), name.name.lower()))
-    if not isinstance(found, Procedure) or s.frames[-1].program is not found.program:
+    found = session.database.objects.get((name.schema.lower(), name.name.lower()))
+    if not isinstance(found, Procedure) or session.frames[-1].program is not found.program:
         return None
     try:
-        return prepare(s, found, arguments, conversion, principal_of(found, s.database, s))
+        return prepare(
+            session, found, arguments, conversion, principal_of(found, session.database, session)
+        )
     except SqlError:  # a forbidden pair of types is an error only of a value that is not NULL
         return None
 
 
 def prepare(
-    s: SessionState,
+    session: SessionState,
     procedure: Any,
     arguments: list[Plain],
     conversion: Callable[[SqlType, SqlType], Any],
@@ -118,7 +120,7 @@ def prepare(
     if (
         not isinstance(procedure, Procedure)
         or program is None
-        or procedure.database is not s.database
+        or procedure.database is not session.database
         or (user is not None and user.login)
     ):
         return None
@@ -146,7 +148,7 @@ def prepare(
                 (slot, argument.slot, _between(parameter.type, argument.type, conversion))
             )
     return Prepared(
-        s.database, s.database.schema_version, procedure, program, user, makers, outputs
+        session.database, session.database.schema_version, procedure, program, user, makers, outputs
     )
 
 
@@ -159,52 +161,57 @@ def _between(
 
 
 def _default(default: Callable[[Any], Any]) -> Value:
-    return lambda s, v: default(s)
+    return lambda session, variables: default(session)
 
 
 def _maker(argument: Plain, change: Callable[[Any], Any] | None) -> Value:
     evaluate = argument.evaluate
     if change is None:
-        return lambda s, v: evaluate(s, v, ())
+        return lambda session, variables: evaluate(session, variables, ())
 
-    def make(s: Any, v: list) -> Any:
-        value = evaluate(s, v, ())
+    def make(session: Any, variables: list) -> Any:
+        value = evaluate(session, variables, ())
         return None if value is None else change(value)
 
     return make
 
 
-def holds(known: Prepared, s: SessionState) -> bool:
+def holds(known: Prepared, session: SessionState) -> bool:
     """Whether the prepared call still means what the long way would find."""
-    database = s.database
+    database = session.database
     return (
         known.version == database.schema_version
         and known.database is database
         and not database.changing
-        and not s.auto
-        and not s.options.fmtonly
+        and not session.auto
+        and not session.options.fmtonly
     )
 
 
 def call(
-    s: SessionState, v: list, known: Prepared, on_return: Callable[[Any, int], None] | None
+    session: SessionState,
+    variables: list,
+    known: Prepared,
+    on_return: Callable[[Any, int], None] | None,
 ) -> int:
     """Push the frame of a prepared call."""
-    s.check_permission("EXECUTE", known.procedure)
-    values = [make(s, v) for make in known.makers]
-    frame = s.instance.machine.call(
-        s, known.program, values, next_pc=s.frames[-1].pc + 1, user=known.user
+    session.check_permission("EXECUTE", known.procedure)
+    values = [make(session, variables) for make in known.makers]
+    frame = session.instance.machine.call(
+        session, known.program, values, next_pc=session.frames[-1].pc + 1, user=known.user
     )
     if known.outputs:
         frame.outputs = [
-            (slot, _setter(v, target, change)) for slot, target, change in known.outputs
+            (slot, _setter(variables, target, change)) for slot, target, change in known.outputs
         ]
     frame.on_return = on_return
     return SWITCH
 
 
-def _setter(v: list, target: int, change: Callable[[Any], Any] | None) -> Callable[[Any], None]:
+def _setter(
+    variables: list, target: int, change: Callable[[Any], Any] | None
+) -> Callable[[Any], None]:
     def give(value: Any) -> None:
-        v[target] = value if value is None or change is None else change(value)
+        variables[target] = value if value is None or change is None else change(value)
 
     return give

@@ -58,7 +58,7 @@ def argument_value(arguments: list[Argument], position: int, name: str) -> Argum
 
 
 def call_program(
-    s: SessionState,
+    session: SessionState,
     program: Program,
     arguments: list[Argument],
     next_pc: int | None,
@@ -77,10 +77,10 @@ def call_program(
                 number = 201 if program.object_id else 8178
                 first = program.name if program.object_id else program.source.text
                 raise SqlError(number, first, parameter.name, state=4)
-            values[slot] = parameter.default(s)
+            values[slot] = parameter.default(session)
             continue
         if parameter.table_type is not None:
-            values[slot] = table_argument(s, parameter, argument)
+            values[slot] = table_argument(session, parameter, argument)
             continue
         if parameter.cursor:
             if argument.output and argument.set is not None:
@@ -91,7 +91,7 @@ def call_program(
             if not parameter.output:
                 raise SqlError(8162, parameter.name, state=2)
             outputs.append((slot, output_setter(parameter.type, argument)))
-    frame = s.instance.machine.call(s, program, values, next_pc=next_pc, user=user)
+    frame = session.instance.machine.call(session, program, values, next_pc=next_pc, user=user)
     frame.outputs = outputs
     return frame
 
@@ -102,12 +102,12 @@ def output_setter(type_: SqlType, argument: Argument) -> Callable[[Any], None]:
     return lambda value: give(converted(value, type_, target) if target else value)
 
 
-def table_argument(s: SessionState, parameter: ParameterInfo, argument: Argument) -> Any:
+def table_argument(session: SessionState, parameter: ParameterInfo, argument: Argument) -> Any:
     """A table-valued parameter: the caller's own table (READONLY), or rows from the wire."""
     value = argument.value
     if value is None or not hasattr(value, "rows") or hasattr(value, "journal"):
         return value
-    return parameter.table_type.from_rows(s, value)
+    return parameter.table_type.from_rows(session, value)
 
 
 def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
@@ -126,7 +126,7 @@ def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
     return bound
 
 
-def module_principal(procedure: Procedure, database: Any, s: SessionState) -> Any:
+def module_principal(procedure: Procedure, database: Any, session: SessionState) -> Any:
     """Whom a module runs as: None for its caller, else the principal of its EXECUTE AS clause."""
     if procedure.execute_as is None:
         return None

@@ -124,12 +124,12 @@ class ProgramCompiler:
         def compile_test(_: Any, context: Context) -> Run:
             test = context.condition(condition)
 
-            def run(s: SessionState, v: list) -> int | None:
-                return None if test(s, v, ()) else otherwise[0]
+            def run(session: SessionState, variables: list) -> int | None:
+                return None if test(session, variables, ()) else otherwise[0]
 
-            def clear(s: SessionState, v: list) -> int | None:
-                following = run(s, v)
-                s.rowcount = 0
+            def clear(session: SessionState, variables: list) -> int | None:
+                following = run(session, variables)
+                session.rowcount = 0
                 return following
 
             return clear if clears else run

@@ -88,18 +88,20 @@ def find_setting(server: Any, name: str) -> Setting:
     return found[0]
 
 
-def configure(s: Any, setting: Setting, value: int) -> None:
+def configure(session: Any, setting: Setting, value: int) -> None:
     """Set a value. Raises SqlError 15247, 15129, NotSupported."""
-    server = s.database.server
-    if not has_server_permission(s, "ALTER SETTINGS"):
+    server = session.database.server
+    if not has_server_permission(session, "ALTER SETTINGS"):
         raise SqlError(15247)
     old, used = values_of(server, setting)
     if value != old and not setting.low <= value <= setting.high:
         raise SqlError(15129, value, setting.name)
     if value != old and not setting.changes:
         raise NotSupported(f"changing the server option '{setting.name}'")
-    s.engine.journal.put(s.work(), server, server.configuration, setting.name, (value, used))
-    s.info(
+    session.engine.journal.put(
+        session.work(), server, server.configuration, setting.name, (value, used)
+    )
+    session.info(
         f"Configuration option '{setting.name}' changed from {old} to {value}. Run the "
         "RECONFIGURE statement to install.",
         0,
@@ -111,13 +113,15 @@ def configure(s: Any, setting: Setting, value: int) -> None:
 def reconfigure(node: ast.Reconfigure, context: Context) -> Run:
     """RECONFIGURE [WITH OVERRIDE]: values set by sp_configure come into use. 574 in a transaction."""
 
-    def run(s: Any, v: list) -> None:
-        if s.trancount:
+    def run(session: Any, variables: list) -> None:
+        if session.trancount:
             raise SqlError(574, "CONFIG")
-        if not has_server_permission(s, "ALTER SETTINGS"):
+        if not has_server_permission(session, "ALTER SETTINGS"):
             raise SqlError(5812)
-        server = s.database.server
+        server = session.database.server
         for name, (value, _) in list(server.configuration.items()):
-            s.engine.journal.put(s.work(), server, server.configuration, name, (value, value))
+            session.engine.journal.put(
+                session.work(), server, server.configuration, name, (value, value)
+            )
 
     return run

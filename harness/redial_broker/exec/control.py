@@ -110,12 +110,12 @@ LANGUAGES = frozenset(
 def transaction_name(node: Any, context: Context) -> Callable[[Any, list], str | None]:
     """A transaction or savepoint name: a word, or the value of a variable (first 32 characters)."""
     if node is None:
-        return lambda s, v: None
+        return lambda session, variables: None
     if isinstance(node, ast.Identifier):
         text = node.text[:32]
-        return lambda s, v: text
+        return lambda session, variables: text
     value = context.expression(node)
-    return lambda s, v: str(value.fn(s, v, ()) or "")[:32]
+    return lambda session, variables: str(value.fn(session, variables, ()) or "")[:32]
 
 
 @compiles(ast.BeginTransaction, shared=False)
@@ -125,51 +125,51 @@ def begin(node: ast.BeginTransaction, context: Context) -> Run:
         raise context.not_supported(node, "BEGIN DISTRIBUTED TRANSACTION")
     name = transaction_name(node.name, context)
 
-    def run(s: SessionState, v: list) -> None:
-        begin_transaction(s, name(s, v))
-        s.rowcount = 0
+    def run(session: SessionState, variables: list) -> None:
+        begin_transaction(session, name(session, variables))
+        session.rowcount = 0
 
     return run
 
 
-def begin_transaction(s: SessionState, name: str | None) -> None:
+def begin_transaction(session: SessionState, name: str | None) -> None:
     """One BEGIN TRANSACTION. With IMPLICIT_TRANSACTIONS ON the first one counts 2."""
-    if s.trancount == 0:
-        s.begin(user=True)
+    if session.trancount == 0:
+        session.begin(user=True)
         if name:
-            s.transaction.name = name
-        if s.options.implicit_transactions:
-            s.trancount = 2
+            session.transaction.name = name
+        if session.options.implicit_transactions:
+            session.trancount = 2
         return
-    if s.transaction.doomed:
+    if session.transaction.doomed:
         raise SqlError(3930)
-    s.trancount += 1
+    session.trancount += 1
 
 
 @compiles(ast.Commit, work=False, lazy=False)
 def commit(node: ast.Commit, context: Context) -> Run:
     """COMMIT: counts down, commits when it reaches 0."""
 
-    def run(s: SessionState, _: list) -> None:
-        commit_transaction(s)
-        s.rowcount = 0
+    def run(session: SessionState, _: list) -> None:
+        commit_transaction(session)
+        session.rowcount = 0
 
     return run
 
 
-def commit_transaction(s: SessionState) -> None:
+def commit_transaction(session: SessionState) -> None:
     """One COMMIT; 3902 without a transaction, 3930 in a doomed one."""
-    if s.trancount == 0:
+    if session.trancount == 0:
         raise SqlError(3902)
-    if s.transaction.doomed:
+    if session.transaction.doomed:
         raise SqlError(3930)
-    capture = s.insert_exec
-    if capture is not None and capture.active(s) and s.trancount <= capture.trancount:
+    capture = session.insert_exec
+    if capture is not None and capture.active(session) and session.trancount <= capture.trancount:
         raise SqlError(3916)
-    if s.trancount > 1:
-        s.trancount -= 1
+    if session.trancount > 1:
+        session.trancount -= 1
     else:
-        s.commit()
+        session.commit()
 
 
 @compiles(ast.Rollback, work=False, lazy=False)
@@ -177,28 +177,28 @@ def rollback(node: ast.Rollback, context: Context) -> Run:
     """ROLLBACK: everything, whatever the count; or back to a savepoint."""
     name = transaction_name(node.name, context)
 
-    def run(s: SessionState, v: list) -> None:
-        rollback_transaction(s, name(s, v))
-        s.rowcount = 0
+    def run(session: SessionState, variables: list) -> None:
+        rollback_transaction(session, name(session, variables))
+        session.rowcount = 0
 
     return run
 
 
-def rollback_transaction(s: SessionState, name: str | None) -> None:
+def rollback_transaction(session: SessionState, name: str | None) -> None:
     """ROLLBACK [name]: a savepoint's name, or the outermost transaction's (case-sensitive)."""
-    if s.trancount == 0:
+    if session.trancount == 0:
         raise SqlError(3903)
-    if s.insert_exec is not None and s.insert_exec.active(s) and not name:
+    if session.insert_exec is not None and session.insert_exec.active(session) and not name:
         raise SqlError(3915)
-    transaction = s.transaction
+    transaction = session.transaction
     if name and transaction.name != name:
         if any(saved[0] == name for saved in transaction.savepoints):
             if transaction.doomed:
                 raise SqlError(3931)
-            s.engine.transactions.rollback_to(transaction, name)
+            session.engine.transactions.rollback_to(transaction, name)
             return
         raise SqlError(6401, name)
-    s.rollback()
+    session.rollback()
 
 
 @compiles(ast.SaveTransaction, shared=False)
@@ -206,20 +206,20 @@ def save(node: ast.SaveTransaction, context: Context) -> Run:
     """SAVE TRANSACTION name."""
     name = transaction_name(node.name, context)
 
-    def run(s: SessionState, v: list) -> None:
-        save_transaction(s, name(s, v) or "")
-        s.rowcount = 0
+    def run(session: SessionState, variables: list) -> None:
+        save_transaction(session, name(session, variables) or "")
+        session.rowcount = 0
 
     return run
 
 
-def save_transaction(s: SessionState, name: str) -> None:
+def save_transaction(session: SessionState, name: str) -> None:
     """One SAVE TRANSACTION; 628 without a transaction, 3930 in a doomed one."""
-    if s.trancount == 0:
+    if session.trancount == 0:
         raise SqlError(628)
-    if s.transaction.doomed:
+    if session.transaction.doomed:
         raise SqlError(3930)
-    s.engine.transactions.save(s.transaction, name)
+    session.engine.transactions.save(session.transaction, name)
 
 
 # ---------------------------------------------------------------------- SET
@@ -247,14 +247,14 @@ def set_option(node: ast.SetOption, context: Context) -> Run:
             changes[ON_OFF[OPPOSITES[name]]] = False
     pairs = tuple(changes.items())
 
-    def run(s: SessionState, _: list) -> int | None:
-        was = s.options.implicit_transactions
-        s.options = s.options.changed_by(pairs)
-        s.rowcount = 0
-        if was and not s.options.implicit_transactions and s.auto:
-            s.commit()
-        if s.options.noexec:
-            s.frames[-1].pc += 1
+    def run(session: SessionState, _: list) -> int | None:
+        was = session.options.implicit_transactions
+        session.options = session.options.changed_by(pairs)
+        session.rowcount = 0
+        if was and not session.options.implicit_transactions and session.auto:
+            session.commit()
+        if session.options.noexec:
+            session.frames[-1].pc += 1
             return SWITCH  # the machine goes on without running anything
         return None
 
@@ -269,69 +269,69 @@ def set_value(node: ast.SetValue, context: Context) -> Run:
     if isinstance(value, ast.Identifier):
         word = value.text.upper()
         constant: Any = DEADLOCK_PRIORITIES.get(word, value.text)
-        evaluate: Any = lambda s, v, r: constant  # noqa: E731
+        evaluate: Any = lambda session, variables, row: constant  # noqa: E731
     else:
         evaluate = context.expression(value).fn
     setter = _SETTERS.get(name)
     if setter is None:
         raise context.not_supported(node, f"SET {name}")
 
-    def run(s: SessionState, v: list) -> None:
-        setter(s, evaluate(s, v, ()))
-        s.rowcount = 0
+    def run(session: SessionState, variables: list) -> None:
+        setter(session, evaluate(session, variables, ()))
+        session.rowcount = 0
 
     return run
 
 
-def _set_lock_timeout(s: SessionState, value: Any) -> None:
+def _set_lock_timeout(session: SessionState, value: Any) -> None:
     if not isinstance(value, int) or value < -1:
         raise SqlError(102, value)
-    s.options = s.options.changed(lock_timeout=value)
+    session.options = session.options.changed(lock_timeout=value)
 
 
-def _set_deadlock_priority(s: SessionState, value: Any) -> None:
+def _set_deadlock_priority(session: SessionState, value: Any) -> None:
     if isinstance(value, str):
         value = DEADLOCK_PRIORITIES.get(value.strip().upper())
     if not isinstance(value, int) or not -10 <= value <= 10:
         raise SqlError(102, "DEADLOCK_PRIORITY")
-    s.options = s.options.changed(deadlock_priority=value)
+    session.options = session.options.changed(deadlock_priority=value)
 
 
-def _set_textsize(s: SessionState, value: Any) -> None:
+def _set_textsize(session: SessionState, value: Any) -> None:
     if value not in {-1, 0, 2147483647}:
         raise NotSupported(f"SET TEXTSIZE {value}: only -1, 0 and 2147483647, no limit")
-    s.options = s.options.changed(textsize=-1 if value == 0 else value)
+    session.options = session.options.changed(textsize=-1 if value == 0 else value)
 
 
-def _set_datefirst(s: SessionState, value: Any) -> None:
+def _set_datefirst(session: SessionState, value: Any) -> None:
     if value not in range(1, 8):
         raise SqlError(2742, value)
-    s.options = s.options.changed(datefirst=value)
+    session.options = session.options.changed(datefirst=value)
 
 
-def _set_dateformat(s: SessionState, value: Any) -> None:
+def _set_dateformat(session: SessionState, value: Any) -> None:
     if str(value).lower() not in DATE_ORDERS:
         raise SqlError(2741, value)
     if str(value).lower() not in {"mdy", "ymd"}:
         raise NotSupported(f"SET DATEFORMAT {value}")
-    s.options = s.options.changed(dateformat=str(value).lower())
+    session.options = session.options.changed(dateformat=str(value).lower())
 
 
-def _set_language(s: SessionState, value: Any) -> None:
+def _set_language(session: SessionState, value: Any) -> None:
     if str(value).lower() not in LANGUAGES:
         raise SqlError(2740, value)
     if str(value).lower() not in {"us_english", "english"}:
         raise NotSupported(f"SET LANGUAGE {value}")
-    s.options = s.options.changed(language="us_english")
+    session.options = session.options.changed(language="us_english")
 
 
-def _set_context_info(s: SessionState, value: Any) -> None:
+def _set_context_info(session: SessionState, value: Any) -> None:
     if not isinstance(value, bytes):
         raise SqlError(102, "CONTEXT_INFO")
-    s.context_info = value[:128].ljust(128, b"\0")
+    session.context_info = value[:128].ljust(128, b"\0")
 
 
-def _set_rowcount(s: SessionState, value: Any) -> None:
+def _set_rowcount(session: SessionState, value: Any) -> None:
     if value != 0:
         raise NotSupported(f"SET ROWCOUNT {value}: use TOP")
 
@@ -339,7 +339,7 @@ def _set_rowcount(s: SessionState, value: Any) -> None:
 def _only(allowed: Any, name: str) -> Callable[[Any, Any], None]:
     """An option whose only value here is that of a fresh connection."""
 
-    def check(s: SessionState, value: Any) -> None:
+    def check(session: SessionState, value: Any) -> None:
         if value != allowed:
             raise NotSupported(f"SET {name} {value}")
 
@@ -369,9 +369,9 @@ def set_isolation(node: ast.SetIsolationLevel, context: Context) -> Run:
 
     change = (("isolation", level),)
 
-    def run(s: SessionState, _: list) -> None:
-        s.options = s.options.changed_by(change)
-        s.rowcount = 0
+    def run(session: SessionState, _: list) -> None:
+        session.options = session.options.changed_by(change)
+        session.rowcount = 0
 
     return run
 
@@ -381,9 +381,9 @@ def set_isolation(node: ast.SetIsolationLevel, context: Context) -> Run:
 def use(node: ast.Use, context: Context) -> Run:
     """USE database; not allowed in a module (the parser's and server's 154 rule)."""
 
-    def run(s: SessionState, _: list) -> None:
-        s.instance.use_database(s, node.database)
-        s.rowcount = 0
+    def run(session: SessionState, _: list) -> None:
+        session.instance.use_database(session, node.database)
+        session.rowcount = 0
 
     return run
 
@@ -396,16 +396,16 @@ def execute_as(node: ast.ExecuteAs, context: Context) -> Run:
     if node.cookie is not None:
         slot, _ = _cookie(node.cookie, context, "Execute As")
 
-    def run(s: SessionState, v: list) -> None:
+    def run(session: SessionState, variables: list) -> None:
         cookie = impersonation.push(
-            s,
+            session,
             node.kind,
-            name.fn(s, v, ()) if name else None,
+            name.fn(session, variables, ()) if name else None,
             revertible=not node.no_revert,
             cookie=slot is not None,
         )
         if slot is not None:
-            v[slot] = cookie
+            variables[slot] = cookie
 
     return run
 
@@ -425,8 +425,10 @@ def revert(node: ast.Revert, context: Context) -> Run:
     if node.cookie is not None:
         slot, _ = _cookie(node.cookie, context, "Revert")
 
-    def run(s: SessionState, v: list) -> None:
-        impersonation.revert(s, v[slot] if slot is not None else None, slot is not None)
+    def run(session: SessionState, variables: list) -> None:
+        impersonation.revert(
+            session, variables[slot] if slot is not None else None, slot is not None
+        )
 
     return run
 
@@ -438,14 +440,14 @@ def kill(node: ast.Kill, context: Context) -> Run:
         raise context.not_supported(node, f"KILL {node.kind}")
     target = context.expression(node.target)
 
-    def run(s: SessionState, v: list) -> None:
-        number = target.fn(s, v, ())
-        if not has_server_permission(s, "ALTER ANY CONNECTION"):
+    def run(session: SessionState, variables: list) -> None:
+        number = target.fn(session, variables, ())
+        if not has_server_permission(session, "ALTER ANY CONNECTION"):
             raise SqlError(6102)
-        if number == s.id:
+        if number == session.id:
             raise SqlError(6104)
-        if s.trancount:
+        if session.trancount:
             raise SqlError(6115)
-        s.instance.kill(number)
+        session.instance.kill(number)
 
     return run

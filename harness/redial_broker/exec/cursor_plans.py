@@ -81,13 +81,14 @@ class Plan:
         """Whether it is not of the type that was asked for."""
         return self.kind != self.options.requested
 
-    def moment(self, s: Any, locals_: list) -> tuple | None:
+    def moment(self, session: Any, locals_: list) -> tuple | None:
         """Equal as long as nothing in the tables changes: then reading again shows the same.
 
         None where reading again would take locks.
         """
-        if s.isolation == "snapshot" or not all(
-            LockPlans(source, key_only=False).repeatable(s, locals_) for source in self.sources
+        if session.isolation == "snapshot" or not all(
+            LockPlans(source, key_only=False).repeatable(session, locals_)
+            for source in self.sources
         ):
             return None
         found = []
@@ -96,7 +97,7 @@ class Plan:
             found += [(index.changes, len(index.writers)) for index in (table.rows, *table.indexes)]
         return tuple(found)
 
-    def check_tables(self, s: Any) -> None:
+    def check_tables(self, session: Any) -> None:
         """16943 when a table is no longer the one the cursor was declared on."""
         for source in self.sources:
             table = source.table
@@ -125,7 +126,7 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
         options,
         (),
         (),
-        lambda s, v: [Row(values) for values in plain.rows(s, v, ())],
+        lambda session, variables: [Row(values) for values in plain.rows(session, variables, ())],
     )
     if options.requested == STATIC or query.for_ is not None:
         return _refuse_update(static, context, query)
@@ -222,22 +223,22 @@ def _all_rows(
         )
     )
 
-    def image(v: list, row: tuple, place: tuple[int, int], base: Source | None) -> tuple:
+    def image(variables: list, row: tuple, place: tuple[int, int], base: Source | None) -> tuple:
         start, key = place
         if base is None or row[key] is None:
             return row[start:key]
-        table = base.table if base.slot < 0 else v[base.slot]
+        table = base.table if base.slot < 0 else variables[base.slot]
         return table.rows.entries.get(row[key], ())
 
-    def rows(s: Any, v: list) -> list[Row]:
-        pairs = [(row, project(s, v, row)) for row in read(s, v, ())]
+    def rows(session: Any, variables: list) -> list[Row]:
+        pairs = [(row, project(session, variables, row)) for row in read(session, variables, ())]
         return [
             Row(
                 values,
                 tuple(row[place[1]] for place, _ in places),
-                tuple(image(v, row, place, base) for place, base in places),
+                tuple(image(variables, row, place, base) for place, base in places),
             )
-            for row, values in arrange(s, v, (), pairs)
+            for row, values in arrange(session, variables, (), pairs)
         ]
 
     return rows
@@ -246,9 +247,11 @@ def _all_rows(
 def _shown(source: Source) -> Callable[[Any, list, tuple], tuple]:
     """(s, locals, row of the table) -> what the source shows of it."""
     if source.behind is None:
-        return lambda s, v, row: row
+        return lambda session, variables, row: row
     values = [source.behind.value(number) for number in range(len(source.columns))]
-    return lambda s, v, row: tuple([value(s, v, row) for value in values])
+    return lambda session, variables, row: tuple(
+        [value(session, variables, row) for value in values]
+    )
 
 
 def _by_keys(
@@ -258,7 +261,7 @@ def _by_keys(
     places, project, width = _places(named), block.project(), block.from_.scope.width
     memo = block.memo
 
-    def row_of(s: Any, v: list, keys: tuple) -> Row | None:
+    def row_of(session: Any, variables: list, keys: tuple) -> Row | None:
         if memo:
             memo[:] = [None] * len(memo)
         row = [None] * width
@@ -267,13 +270,13 @@ def _by_keys(
             if key is None:
                 images.append((None,) * (at - start))
                 continue
-            image = read(s, v, key)
+            image = read(session, variables, key)
             if image is None:
                 return None
-            row[start:at] = shown(s, v, image)
+            row[start:at] = shown(session, variables, image)
             row[at] = key
             images.append(image)
-        return Row(project(s, v, tuple(row)), keys, tuple(images))
+        return Row(project(session, variables, tuple(row)), keys, tuple(images))
 
     return row_of
 
@@ -295,15 +298,15 @@ def _walk(
     read, project = block.source_rows(), block.project()
     start, key_at = _places((source,))[0]
 
-    def after(s: Any, v: list, place: tuple | None) -> Row | None:
-        for row in read(s, [*v, place], ()):
+    def after(session: Any, variables: list, place: tuple | None) -> Row | None:
+        for row in read(session, [*variables, place], ()):
             key, image = row[key_at], row[start:key_at]
             if number:
-                table = source.table if source.slot < 0 else v[source.slot]
+                table = source.table if source.slot < 0 else variables[source.slot]
                 at = table.index_key(table.indexes[number - 1], key, image)
             else:
                 at = key
-            return Row(project(s, v, row), (key,), (image,), at)
+            return Row(project(session, variables, row), (key,), (image,), at)
         return None
 
     return after

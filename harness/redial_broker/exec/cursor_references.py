@@ -13,57 +13,60 @@ LAST_OPENED = "@@"
 """Key in ``session.cursors`` of the key of the cursor opened last (@@CURSOR_ROWS)."""
 
 
-def new_key(s: Any) -> tuple[str, int]:
+def new_key(session: Any) -> tuple[str, int]:
     """A key no name has."""
-    numbers = [key[1] for key in s.cursors if isinstance(key, tuple) and key[0] == "#"]
+    numbers = [key[1] for key in session.cursors if isinstance(key, tuple) and key[0] == "#"]
     return "#", max(numbers, default=0) + 1
 
 
-def references(s: Any, key: Any) -> int:
+def references(session: Any, key: Any) -> int:
     """How many variables refer to a cursor."""
     return sum(
-        1 for frame in s.frames for value in frame.v if isinstance(value, tuple) and value == key
+        1
+        for frame in session.frames
+        for value in frame.variables
+        if isinstance(value, tuple) and value == key
     )
 
 
-def release(s: Any, key: Any) -> None:
+def release(session: Any, key: Any) -> None:
     """Forget a cursor that neither its name nor a variable refers to."""
-    cursor = s.cursors.get(key)
-    if cursor is not None and not cursor.named and not references(s, key):
-        del s.cursors[key]
+    cursor = session.cursors.get(key)
+    if cursor is not None and not cursor.named and not references(session, key):
+        del session.cursors[key]
 
 
-def nameless(s: Any, key: Any, frame: Any) -> Any:
+def nameless(session: Any, key: Any, frame: Any) -> Any:
     """Move a cursor to a key no name has, so that its name is free; variables follow."""
-    fresh = new_key(s)
-    s.cursors[fresh] = replace(s.cursors.pop(key), named=False, frame=frame)
-    for one in s.frames:
-        for slot, value in enumerate(one.v):
+    fresh = new_key(session)
+    session.cursors[fresh] = replace(session.cursors.pop(key), named=False, frame=frame)
+    for one in session.frames:
+        for slot, value in enumerate(one.variables):
             if isinstance(value, tuple) and value == key:
-                one.v[slot] = fresh
-    if s.cursors.get(LAST_OPENED) == key:
-        s.cursors[LAST_OPENED] = fresh
+                one.variables[slot] = fresh
+    if session.cursors.get(LAST_OPENED) == key:
+        session.cursors[LAST_OPENED] = fresh
     return fresh
 
 
-def hand_over(s: Any, frame: Any) -> None:
+def hand_over(session: Any, frame: Any) -> None:
     """Give the open cursors of OUTPUT parameters to the caller of a module that ends.
 
     One that is closed goes with the module ("CURSOR_STATUS" page).
     """
     for slot, _ in frame.outputs:
-        key = frame.v[slot]
-        cursor = s.cursors.get(key) if isinstance(key, tuple) else None
+        key = frame.variables[slot]
+        cursor = session.cursors.get(key) if isinstance(key, tuple) else None
         if cursor is None or cursor.frame is not frame:
             continue
-        if cursor.rows is None or not s.frames:
-            frame.v[slot] = None
+        if cursor.rows is None or not session.frames:
+            frame.variables[slot] = None
         else:
-            frame.v[slot] = nameless(s, key, s.frames[-1])
+            frame.variables[slot] = nameless(session, key, session.frames[-1])
 
 
-def drop_references(s: Any, values: list[Any]) -> None:
+def drop_references(session: Any, values: list[Any]) -> None:
     """The variables of a frame are gone: cursors only they referred to go too."""
     for value in values:
-        if isinstance(value, tuple) and value in s.cursors:
-            release(s, value)
+        if isinstance(value, tuple) and value in session.cursors:
+            release(session, value)

@@ -54,24 +54,24 @@ class Cursor:
 
 
 # ---------------------------------------------------------------------- finding cursors
-def cursor_key(s: Any, name: str, is_global: bool) -> Any:
+def cursor_key(session: Any, name: str, is_global: bool) -> Any:
     """The key of a cursor named in a statement: the module's own first, then the global one."""
     lowered = name.lower()
-    local = (len(s.frames), lowered)
-    if not is_global and local in s.cursors and s.cursors[local].named:
+    local = (len(session.frames), lowered)
+    if not is_global and local in session.cursors and session.cursors[local].named:
         return local
     return ("", lowered)
 
 
-def find(s: Any, v: list, node: ast.CursorName, slot: int) -> tuple[Any, Cursor]:
+def find(session: Any, variables: list, node: ast.CursorName, slot: int) -> tuple[Any, Cursor]:
     """(key, cursor) of a name or variable. Raises 16916 and 16950."""
     if slot >= 0:
-        key = v[slot]
-        if key is None or key not in s.cursors:
+        key = variables[slot]
+        if key is None or key not in session.cursors:
             raise SqlError(16950, node.name.name)
-        return key, s.cursors[key]
-    key = cursor_key(s, node.name, node.is_global)
-    found = s.cursors.get(key)
+        return key, session.cursors[key]
+    key = cursor_key(session, node.name, node.is_global)
+    found = session.cursors.get(key)
     if found is None or not found.named:
         raise SqlError(16916, node.name)
     return key, found
@@ -91,9 +91,9 @@ def variable_slot(node: ast.Variable, context: Context) -> int:
 
 
 # ---------------------------------------------------------------------- DECLARE, SET
-def _warn(s: Any, plan: Plan) -> None:
+def _warn(session: Any, plan: Plan) -> None:
     if plan.options.warn and plan.converted:
-        s.info("The created cursor is not of the requested type.", 10, 16956)
+        session.info("The created cursor is not of the requested type.", 10, 16956)
 
 
 @compiles(ast.DeclareCursor)
@@ -103,13 +103,15 @@ def compile_declare_cursor(node: ast.DeclareCursor, context: Context) -> Run:
     plan = compile_plan(node.definition.query, options, context)
     lowered = node.name.lower()
 
-    def run(s: Any, v: list) -> None:
-        key = (len(s.frames), lowered) if options.local else ("", lowered)
-        if key in s.cursors:
+    def run(session: Any, variables: list) -> None:
+        key = (len(session.frames), lowered) if options.local else ("", lowered)
+        if key in session.cursors:
             raise SqlError(16915, node.name)
-        s.cursors[key] = Cursor(s.frames[-1] if options.local else None, plan, v[:])
-        _warn(s, plan)
-        s.set_rowcount(1)
+        session.cursors[key] = Cursor(
+            session.frames[-1] if options.local else None, plan, variables[:]
+        )
+        _warn(session, plan)
+        session.set_rowcount(1)
 
     return run
 
@@ -122,14 +124,14 @@ def set_cursor_variable(node: ast.SetVariable, context: Context) -> Run:
     options = cursor_options(value, context)
     plan = compile_plan(value.query, options, context)
 
-    def run(s: Any, v: list) -> None:
-        before, v[slot] = v[slot], None
-        release(s, before)
-        key = new_key(s)
-        s.cursors[key] = Cursor(s.frames[-1], plan, v[:], False)
-        v[slot] = key
-        _warn(s, plan)
-        s.set_rowcount(1)
+    def run(session: Any, variables: list) -> None:
+        before, variables[slot] = variables[slot], None
+        release(session, before)
+        key = new_key(session)
+        session.cursors[key] = Cursor(session.frames[-1], plan, variables[:], False)
+        variables[slot] = key
+        _warn(session, plan)
+        session.set_rowcount(1)
 
     return run
 
@@ -144,12 +146,12 @@ def _refer(node: ast.SetVariable, slot: int, context: Context) -> Run:
     else:
         raise context.fail(node, SqlError(16949, node.variable.name, aborts="scope"))
 
-    def run(s: Any, v: list) -> None:
-        key, _ = find(s, v, name, other)
-        before, v[slot] = v[slot], key
+    def run(session: Any, variables: list) -> None:
+        key, _ = find(session, variables, name, other)
+        before, variables[slot] = variables[slot], key
         if before != key:
-            release(s, before)
-        s.set_rowcount(1)
+            release(session, before)
+        session.set_rowcount(1)
 
     return run
 
@@ -160,17 +162,17 @@ def compile_open(node: ast.OpenCursor, context: Context) -> Run:
     """OPEN: a static cursor reads its rows now, a keyset one their keys; @@CURSOR_ROWS."""
     slot = cursor_slot(node.cursor, context)
 
-    def run(s: Any, v: list) -> None:
-        key, cursor = find(s, v, node.cursor, slot)
+    def run(session: Any, variables: list) -> None:
+        key, cursor = find(session, variables, node.cursor, slot)
         if cursor.rows is not None:
             raise SqlError(16905)
-        cursor.plan.check_tables(s)
+        cursor.plan.check_tables(session)
         rows: tuple[Row, ...] = ()
         if cursor.kind != DYNAMIC:
-            rows = tuple(cursor.plan.read(s, cursor.locals))
-        s.cursors[key] = replace(cursor, rows=rows, position=0, current=None, moment=None)
-        s.cursors[LAST_OPENED] = key
-        s.set_rowcount(0)
+            rows = tuple(cursor.plan.read(session, cursor.locals))
+        session.cursors[key] = replace(cursor, rows=rows, position=0, current=None, moment=None)
+        session.cursors[LAST_OPENED] = key
+        session.set_rowcount(0)
 
     return run
 
@@ -180,12 +182,12 @@ def compile_close(node: ast.CloseCursor, context: Context) -> Run:
     """CLOSE: the rows go, the cursor may be opened again."""
     slot = cursor_slot(node.cursor, context)
 
-    def run(s: Any, v: list) -> None:
-        key, cursor = find(s, v, node.cursor, slot)
+    def run(session: Any, variables: list) -> None:
+        key, cursor = find(session, variables, node.cursor, slot)
         if cursor.rows is None:
             raise SqlError(16917)
-        s.cursors[key] = closed(cursor)
-        s.set_rowcount(0)
+        session.cursors[key] = closed(cursor)
+        session.set_rowcount(0)
 
     return run
 
@@ -200,16 +202,16 @@ def compile_deallocate(node: ast.DeallocateCursor, context: Context) -> Run:
     """DEALLOCATE: this reference is gone, and the cursor with its last one."""
     slot = cursor_slot(node.cursor, context)
 
-    def run(s: Any, v: list) -> None:
-        key, cursor = find(s, v, node.cursor, slot)
+    def run(session: Any, variables: list) -> None:
+        key, cursor = find(session, variables, node.cursor, slot)
         if slot >= 0:
-            v[slot] = None
-            release(s, key)
-        elif references(s, key):
-            nameless(s, key, cursor.frame)
+            variables[slot] = None
+            release(session, key)
+        elif references(session, key):
+            nameless(session, key, cursor.frame)
         else:
-            del s.cursors[key]
-        s.set_rowcount(0)
+            del session.cursors[key]
+        session.set_rowcount(0)
 
     return run
 
@@ -224,26 +226,30 @@ def compile_fetch_cursor(node: ast.FetchCursor, context: Context) -> Run:
     offset = context.expression(node.offset).fn if node.offset is not None else None
     targets = [context.scope.resolve_variable(variable) for variable in node.into or []]
 
-    def run(s: Any, v: list) -> None:
-        key, cursor = find(s, v, node.cursor, slot)
+    def run(session: Any, variables: list) -> None:
+        key, cursor = find(session, variables, node.cursor, slot)
         if cursor.rows is None:
             raise SqlError(16917)
-        _check(s, node.orientation, cursor)
+        _check(session, node.orientation, cursor)
         columns = cursor.plan.columns
         if node.into is not None and len(targets) != len(columns):
             raise SqlError(16924)
-        moved = move(s, node.orientation, cursor, offset(s, v, ()) if offset else 0)
-        s.cursors[key] = moved
+        moved = move(
+            session, node.orientation, cursor, offset(session, variables, ()) if offset else 0
+        )
+        session.cursors[key] = moved
         row = moved.current
-        s.fetch_status = 0 if row is not None else status(moved)
+        session.fetch_status = 0 if row is not None else status(moved)
         if node.into is None:
-            s.result([column.result() for column in columns], [] if row is None else [row.values])
-            s.done(FETCH, 0 if row is None else 1)
+            session.result(
+                [column.result() for column in columns], [] if row is None else [row.values]
+            )
+            session.done(FETCH, 0 if row is None else 1)
             return
         if row is not None:
             for target, value, column in zip(targets, row.values, columns):
-                v[target.slot] = converted(value, column.type, target.type)
-        s.set_rowcount(1)
+                variables[target.slot] = converted(value, column.type, target.type)
+        session.set_rowcount(1)
 
     return run
 
@@ -254,28 +260,28 @@ def status(cursor: Cursor) -> int:
     return -2 if inside else -1
 
 
-def _check(s: Any, orientation: str, cursor: Cursor) -> None:
+def _check(session: Any, orientation: str, cursor: Cursor) -> None:
     if orientation != "NEXT" and not cursor.plan.options.scroll:
         raise SqlError(16911, "fetch", orientation.lower())
     if orientation == "ABSOLUTE" and cursor.kind == DYNAMIC:
         raise SqlError(16925, orientation.lower())
-    if cursor.plan.concurrency == SCROLL_LOCKS and (s.transaction is None or s.auto):
+    if cursor.plan.concurrency == SCROLL_LOCKS and (session.transaction is None or session.auto):
         raise NotSupported(
             "FETCH from a SCROLL_LOCKS cursor outside a transaction: its locks "
             "would have to outlive the statement"
         )
-    cursor.plan.check_tables(s)
+    cursor.plan.check_tables(session)
 
 
-def move(s: Any, orientation: str, cursor: Cursor, offset: int | None) -> Cursor:
+def move(session: Any, orientation: str, cursor: Cursor, offset: int | None) -> Cursor:
     """The cursor after a FETCH; ``current`` is the row, None when there is none."""
     if cursor.kind == DYNAMIC:
-        return _move_dynamic(s, orientation, cursor, offset or 0)
+        return _move_dynamic(session, orientation, cursor, offset or 0)
     rows = cursor.rows
     position = _position(orientation, cursor.position, len(rows), offset or 0)
     row = rows[position - 1] if 1 <= position <= len(rows) else None
     if row is not None and cursor.kind == KEYSET:
-        row = cursor.plan.by_keys(s, cursor.locals, row.keys)
+        row = cursor.plan.by_keys(session, cursor.locals, row.keys)
     return replace(cursor, position=position, current=row)
 
 
@@ -292,7 +298,7 @@ def _position(orientation: str, now: int, last: int, offset: int) -> int:
     return max(0, min(wanted, last + 1))
 
 
-def _move_dynamic(s: Any, orientation: str, cursor: Cursor, offset: int) -> Cursor:
+def _move_dynamic(session: Any, orientation: str, cursor: Cursor, offset: int) -> Cursor:
     """Read on from the place of the last row, or read everything and look for it.
 
     A cursor that only goes forward along one index keeps its last row alone in ``rows``; another
@@ -301,13 +307,13 @@ def _move_dynamic(s: Any, orientation: str, cursor: Cursor, offset: int) -> Curs
     plan = cursor.plan
     if plan.after is not None and not plan.options.scroll:
         last = cursor.rows[0].place if cursor.rows else None
-        row = plan.after(s, cursor.locals, last)
+        row = plan.after(session, cursor.locals, last)
         return replace(cursor, current=row, rows=cursor.rows if row is None else (row,))
-    moment = plan.moment(s, cursor.locals)
+    moment = plan.moment(session, cursor.locals)
     if moment is not None and cursor.moment == moment:
         rows, number, on = cursor.rows, cursor.position, True
     else:
-        rows = tuple(plan.read(s, cursor.locals))
+        rows = tuple(plan.read(session, cursor.locals))
         number, on = _anchor(cursor, rows)
     if orientation == "PRIOR":
         orientation, offset = "RELATIVE", -1

@@ -46,33 +46,35 @@ def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
         for argument in node.arguments
     ]
 
-    def run(s: Any, v: list) -> None:
-        given = [part if isinstance(part, str) else part(s, v, ()) for part in arguments]
-        command(s, given, options)
+    def run(session: Any, variables: list) -> None:
+        given = [
+            part if isinstance(part, str) else part(session, variables, ()) for part in arguments
+        ]
+        command(session, given, options)
         if "NO_INFOMSGS" not in options:
-            s.info(COMPLETED, 10, 2528)
+            session.info(COMPLETED, 10, 2528)
 
     return run
 
 
-def _answer(s: Any, columns: list[ResultColumn], rows: list[tuple]) -> None:
-    s.result(columns, rows)
-    s.done(SELECT, len(rows))
+def _answer(session: Any, columns: list[ResultColumn], rows: list[tuple]) -> None:
+    session.result(columns, rows)
+    session.done(SELECT, len(rows))
 
 
-def _input_buffer(s: Any, given: list, options: set[str]) -> None:
+def _input_buffer(session: Any, given: list, options: set[str]) -> None:
     """The last statement a client sent; another session's needs VIEW SERVER STATE.
 
     Raises SqlError 7955 for an unknown session, 300.
     """
     number = given[0] if given else None
     found = next(
-        (x for x in s.database.server.sessions() if x.id == number and not x.background), None
+        (x for x in session.database.server.sessions() if x.id == number and not x.background), None
     )
     if found is None:
         raise SqlError(7955, number if isinstance(number, int) else 0)
-    if found is not s:
-        check_server(s, "VIEW SERVER STATE")
+    if found is not session:
+        check_server(session, "VIEW SERVER STATE")
     kind = (
         "No Event"
         if not found.input_buffer
@@ -80,15 +82,17 @@ def _input_buffer(s: Any, given: list, options: set[str]) -> None:
         if getattr(found, "rpc", False)
         else "Language Event"
     )
-    _answer(s, _INPUT, [(kind, 0, (found.input_buffer or None) and found.input_buffer[:4000])])
+    _answer(
+        session, _INPUT, [(kind, 0, (found.input_buffer or None) and found.input_buffer[:4000])]
+    )
 
 
-def _open_transaction(s: Any, given: list, options: set[str]) -> None:
+def _open_transaction(session: Any, given: list, options: set[str]) -> None:
     """The oldest open transaction that has written in a database; sysadmin or db_owner.
 
     There is no log to point into: LSN is always (0:0:0).
     """
-    database = s.database
+    database = session.database
     if given and given[0] not in {0, "0"}:
         wanted = given[0]
         database = (
@@ -98,8 +102,8 @@ def _open_transaction(s: Any, given: list, options: set[str]) -> None:
         )
         if database is None:
             raise SqlError(911, wanted)
-    if not is_db_owner(s, database):
-        raise SqlError(2571, s.user_name, "OPENTRAN")
+    if not is_db_owner(session, database):
+        raise SqlError(2571, session.user_name, "OPENTRAN")
     found = [
         x
         for x in database.server.sessions()
@@ -109,7 +113,7 @@ def _open_transaction(s: Any, given: list, options: set[str]) -> None:
         and x.database is database
     ]
     if not found:
-        s.info("No active open transactions.", 10, 7969)
+        session.info("No active open transactions.", 10, 7969)
         return
     oldest = min(found, key=lambda x: (x.transaction.begun, x.id))
     moment = EPOCH + timedelta(seconds=oldest.transaction.begun)
@@ -128,10 +132,10 @@ def _open_transaction(s: Any, given: list, options: set[str]) -> None:
         ("SID", "SID           : ", sid),
     ]
     if "TABLERESULTS" in options:
-        _answer(s, _PAIRS, [(f"OLDACT_{name}", value) for name, _, value in facts])
+        _answer(session, _PAIRS, [(f"OLDACT_{name}", value) for name, _, value in facts])
         return
-    s.info(f"Transaction information for database '{database.name}'.", 10, 7968)
-    s.info(
+    session.info(f"Transaction information for database '{database.name}'.", 10, 7968)
+    session.info(
         "\n".join(
             ["Oldest active transaction:", *(f"    {label}{value}" for _, label, value in facts)]
         ),
@@ -140,9 +144,9 @@ def _open_transaction(s: Any, given: list, options: set[str]) -> None:
     )
 
 
-def _user_options(s: Any, given: list, options: set[str]) -> None:
+def _user_options(session: Any, given: list, options: set[str]) -> None:
     """The SET options of the session."""
-    o = s.options
+    o = session.options
     rows = [
         ("textsize", str(o.textsize)),
         ("language", o.language),
@@ -163,10 +167,10 @@ def _user_options(s: Any, given: list, options: set[str]) -> None:
         )
         if getattr(o, name)
     ]
-    level = s.isolation
-    if level == "read committed" and s.database.rcsi:
+    level = session.isolation
+    if level == "read committed" and session.database.rcsi:
         level = "read committed snapshot"
-    _answer(s, _OPTIONS, [*rows, ("isolation level", level)])
+    _answer(session, _OPTIONS, [*rows, ("isolation level", level)])
 
 
 COMMANDS: dict[str, Callable[[Any, list, set[str]], None]] = {

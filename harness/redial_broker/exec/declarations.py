@@ -50,7 +50,7 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
         if part.data_type is None:  # CURSOR VARYING, always OUTPUT
             compiler.declare(name, None)
             compiler.program.parameters.append(
-                ParameterInfo(name, INT, True, default=lambda s: None, cursor=True)
+                ParameterInfo(name, INT, True, default=lambda session: None, cursor=True)
             )
             continue
         definition = find_table_type(context, part.data_type)
@@ -74,4 +74,4 @@ def parameter_default(part: ast.Parameter, type_: SqlType, context: Context) -> 
     """The default as a function of the session (``= @@SPID`` is read at call time)."""
     value = compile_expression(part.default, context.scope)
     evaluate, source = value.fn, value.type
-    return lambda s: converted(evaluate(s, [], ()), source, type_)
+    return lambda session: converted(evaluate(session, [], ()), source, type_)

@@ -59,18 +59,24 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
     plain = binding.plain_arguments(node, context) if binding.cacheable(fixed) else None
     known: binding.Prepared | None = None
 
-    def run(s: SessionState, v: list) -> int | None:
+    def run(session: SessionState, variables: list) -> int | None:
         nonlocal known
-        if known is not None and binding.holds(known, s):
-            return binding.call(s, v, known, give_status(v) if give_status else None)
-        given = [make(s, v) for make in arguments]
-        name = fixed if fixed is not None else parse_name(name_of(s, v, ()))
-        database = s.database
+        if known is not None and binding.holds(known, session):
+            return binding.call(
+                session, variables, known, give_status(variables) if give_status else None
+            )
+        given = [make(session, variables) for make in arguments]
+        name = fixed if fixed is not None else parse_name(name_of(session, variables, ()))
+        database = session.database
         switched = call_named(
-            s, name, given, give_status(v) if give_status else None, s.frames[-1].pc + 1
+            session,
+            name,
+            given,
+            give_status(variables) if give_status else None,
+            session.frames[-1].pc + 1,
         )
-        if plain is not None and switched == SWITCH and s.frames[-1].database is database:
-            known = binding.after(s, fixed, plain, conversion, module_principal)
+        if plain is not None and switched == SWITCH and session.frames[-1].database is database:
+            known = binding.after(session, fixed, plain, conversion, module_principal)
         return switched
 
     return run
@@ -92,7 +98,7 @@ def compile_argument(
     """An argument as a function of the caller's frame."""
     name = part.name or ""
     if isinstance(part.value, ast.DefaultValue):
-        return lambda s, v: Argument(name, None, None, default=True)
+        return lambda session, variables: Argument(name, None, None, default=True)
     table = (
         context.table_variables.get(getattr(part.value, "name", "").lower())
         if isinstance(part.value, ast.Variable)
@@ -100,7 +106,7 @@ def compile_argument(
     )
     if table is not None:
         slot = table[0]
-        return lambda s, v: Argument(name, v[slot], None)
+        return lambda session, variables: Argument(name, variables[slot], None)
     known = (
         context.scope.variables.get(getattr(part.value, "name", "").lower())
         if isinstance(part.value, ast.Variable)
@@ -111,16 +117,16 @@ def compile_argument(
     value = context.expression(part.value)
     evaluate, type_ = value.fn, value.type
     if not part.output:
-        return lambda s, v: Argument(name, evaluate(s, v, ()), type_)
+        return lambda session, variables: Argument(name, evaluate(session, variables, ()), type_)
     if not isinstance(part.value, ast.Variable):
         raise context.fail(part, SqlError(179, aborts="batch"))
     slot, target = context.scope.variables[part.value.name.lower()]
 
-    def make(s: SessionState, v: list) -> Argument:
+    def make(session: SessionState, variables: list) -> Argument:
         def give(found: Any) -> None:
-            v[slot] = found
+            variables[slot] = found
 
-        return Argument(name, evaluate(s, v, ()), target, output=True, set=give)
+        return Argument(name, evaluate(session, variables, ()), target, output=True, set=give)
 
     return make
 
@@ -131,12 +137,12 @@ def _cursor_argument(
     """A cursor variable: it must not have a cursor yet (16951), and gets the procedure's."""
     shown = part.value.name
 
-    def make(s: SessionState, v: list) -> Argument:
-        if v[slot] is not None and v[slot] in s.cursors:
+    def make(session: SessionState, variables: list) -> Argument:
+        if variables[slot] is not None and variables[slot] in session.cursors:
             raise SqlError(16951, shown)
 
         def give(found: Any) -> None:
-            v[slot] = found
+            variables[slot] = found
 
         return Argument(name, None, None, output=part.output, set=give)
 
@@ -149,9 +155,9 @@ def status_setter(node: ast.ExecuteProcedure, context: Context) -> Any:
         return None
     slot, type_ = context.scope.variables[node.return_variable.name.lower()]
 
-    def bind(v: list) -> Callable[[Any, int], None]:
-        def store(s: SessionState, status: int) -> None:
-            v[slot] = converted(status, INT, type_)
+    def bind(variables: list) -> Callable[[Any, int], None]:
+        def store(session: SessionState, status: int) -> None:
+            variables[slot] = converted(status, INT, type_)
 
         return store
 
@@ -173,7 +179,7 @@ def _parse_name(text: str) -> ast.ObjectName:
 
 
 def call_named(
-    s: SessionState,
+    session: SessionState,
     name: ast.ObjectName,
     arguments: list[Argument],
     on_return: Callable[[Any, int], None] | None,
@@ -183,83 +189,87 @@ def call_named(
 
     Raises SqlError 2812 when there is none, 911 for an unknown database.
     """
-    database = s.instance.database(name.database) if name.database else s.database
-    if name.name.startswith("#") and name.name.lower() in s.temp_procedures:
-        found = s.temp_procedures[name.name.lower()]
+    database = session.instance.database(name.database) if name.database else session.database
+    if name.name.startswith("#") and name.name.lower() in session.temp_procedures:
+        found = session.temp_procedures[name.name.lower()]
         database = found.database
     else:
-        found = database.follow(database.resolve(name.schema, name.name, s), s)
-    if s.auto:  # only a wait for somebody's uncommitted definition begins a transaction here
-        s.commit()
+        found = database.follow(database.resolve(name.schema, name.name, session), session)
+    if session.auto:  # only a wait for somebody's uncommitted definition begins a transaction here
+        session.commit()
     lowered = name.name.lower()
     if isinstance(found, Function):
         raise NotSupported(f"EXECUTE of the function {found.name}")
     if not isinstance(found, Procedure):
         dynamic = DYNAMIC_PROCEDURES.get(lowered)
         if dynamic is not None:
-            if database is not s.database:
-                return elsewhere(s, database, lambda: dynamic(s, arguments, on_return, next_pc))
-            return dynamic(s, arguments, on_return, next_pc)
+            if database is not session.database:
+                return elsewhere(
+                    session, database, lambda: dynamic(session, arguments, on_return, next_pc)
+                )
+            return dynamic(session, arguments, on_return, next_pc)
         system = SYSTEM_PROCEDURES.get(lowered)
         if system is not None:
             try:
-                status = in_work(s, lambda: system(s, arguments)) or 0
+                status = in_work(session, lambda: system(session, arguments)) or 0
             except SqlError as error:
                 if error.raised and on_return is not None:  # it raises and returns 1 (F-361)
-                    on_return(s, 1)
+                    on_return(session, 1)
                 raise
-            s.return_status = status
+            session.return_status = status
             if on_return is not None:
-                on_return(s, status)
+                on_return(session, status)
             return None
         if (
             lowered.startswith(("sp_", "xp_"))
             and name.schema in {None, "", "dbo", "sys"}
             and found is None
-            and s.instance.known_system_procedure(lowered)
+            and session.instance.known_system_procedure(lowered)
         ):
             raise NotSupported(f"the system procedure {name.name}")
         raise SqlError(2812, ".".join(part for part in name.parts if part), state=62)
-    if s.options.fmtonly:
+    if session.options.fmtonly:
         raise NotSupported("a procedure called under SET FMTONLY ON")
     if found.object_id > 0:
-        s.check_permission("EXECUTE", found)
-    program = procedure_program(s, found, database)
-    frame = call_program(s, program, arguments, next_pc, user=module_principal(found, database, s))
+        session.check_permission("EXECUTE", found)
+    program = procedure_program(session, found, database)
+    frame = call_program(
+        session, program, arguments, next_pc, user=module_principal(found, database, session)
+    )
     frame.on_return = on_return
-    enter(s, database)
+    enter(session, database)
     return SWITCH
 
 
-def elsewhere(s: SessionState, database: Any, call: Callable[[], int | None]) -> int | None:
+def elsewhere(session: SessionState, database: Any, call: Callable[[], int | None]) -> int | None:
     """Dynamic text in the database that is named before the procedure (F-181). Raises 916."""
-    home = s.database, s.user
-    enter(s, database)
+    home = session.database, session.user
+    enter(session, database)
     try:
         switched = call()
     except BaseException:
-        s.database, s.user = home
+        session.database, session.user = home
         raise
-    s.frames[-1].database, s.frames[-1].saved_user = home
+    session.frames[-1].database, session.frames[-1].saved_user = home
     return switched
 
 
-def in_work(s: SessionState, call: Callable[[], Any]) -> Any:
+def in_work(session: SessionState, call: Callable[[], Any]) -> Any:
     """Run a system procedure like a statement: its own transaction where it begins one."""
-    s.mark = len(s.transaction.undo) if s.transaction is not None else 0
+    session.mark = len(session.transaction.undo) if session.transaction is not None else 0
     result = call()
-    if s.transaction is not None:
-        if s.transaction.short_locks or s.transaction.statement is not None:
-            s.engine.transactions.end_statement(s.transaction)
-        if s.auto:
-            s.commit()
+    if session.transaction is not None:
+        if session.transaction.short_locks or session.transaction.statement is not None:
+            session.engine.transactions.end_statement(session.transaction)
+        if session.auto:
+            session.commit()
         else:
-            s.mark = len(s.transaction.undo)
+            session.mark = len(session.transaction.undo)
     return result
 
 
 # ---------------------------------------------------------------------- compiling modules
-def procedure_program(s: SessionState, procedure: Procedure, database: Any) -> Program:
+def procedure_program(session: SessionState, procedure: Procedure, database: Any) -> Program:
     """The compiled procedure, compiled at its first call."""
     program = procedure.program
     if program is None:
@@ -277,7 +287,7 @@ def procedure_program(s: SessionState, procedure: Procedure, database: Any) -> P
         def prepare(compiler: ProgramCompiler) -> None:
             declare_parameters(compiler, node.parameters)
 
-        compile_program(program, node.body, s, prepare)
+        compile_program(program, node.body, session, prepare)
         procedure.program = program
     return program
 
@@ -291,13 +301,17 @@ def execute_string(node: ast.ExecuteString, context: Context) -> Run:
     command = context.expression(node.command)
     who = context.expression(node.as_name) if node.as_name is not None else None
 
-    def run(s: SessionState, v: list) -> int | None:
-        text = converted(command.fn(s, v, ()), command.type, NVARCHAR_MAX)
+    def run(session: SessionState, variables: list) -> int | None:
+        text = converted(command.fn(session, variables, ()), command.type, NVARCHAR_MAX)
         if not text:
             return None
-        become = impersonation.other(s, node.as_kind, who.fn(s, v, ())) if who else None
-        program = text_program(s, text, "")
-        s.instance.machine.call(s, program, [], next_pc=s.frames[-1].pc + 1)
+        become = (
+            impersonation.other(session, node.as_kind, who.fn(session, variables, ()))
+            if who
+            else None
+        )
+        program = text_program(session, text, "")
+        session.instance.machine.call(session, program, [], next_pc=session.frames[-1].pc + 1)
         if become is not None:
             become()
         return SWITCH
@@ -305,37 +319,37 @@ def execute_string(node: ast.ExecuteString, context: Context) -> Run:
     return run
 
 
-def text_program(s: SessionState, text: str, definitions: str) -> Program:
+def text_program(session: SessionState, text: str, definitions: str) -> Program:
     """The program of a batch or dynamic text, with sp_executesql's parameter definitions.
 
     Kept by the instance: the same text in the same database is compiled once.
     """
-    options = s.options
+    options = session.options
     key = (
         text,
         definitions,
-        s.database.id,
-        schema_of(s.user),
+        session.database.id,
+        schema_of(session.user),
         options.quoted_identifier,
         options.fmtonly,
     )
-    program = s.instance.programs.get(key)
-    if program is None or program.database is not s.database:
-        batch = s.instance.parse(text, s.options.quoted_identifier)
-        program = Program("", "", s.database, batch.source)
+    program = session.instance.programs.get(key)
+    if program is None or program.database is not session.database:
+        batch = session.instance.parse(text, session.options.quoted_identifier)
+        program = Program("", "", session.database, batch.source)
 
         def prepare(compiler: ProgramCompiler) -> None:
             if definitions.strip():
-                declare_parameters(compiler, parse_definitions(s, definitions))
+                declare_parameters(compiler, parse_definitions(session, definitions))
 
-        compile_program(program, batch.statements, s, prepare)
-        s.instance.programs.put(key, program)
+        compile_program(program, batch.statements, session, prepare)
+        session.instance.programs.put(key, program)
     return program
 
 
-def parse_definitions(s: SessionState, definitions: str) -> list[ast.Parameter]:
+def parse_definitions(session: SessionState, definitions: str) -> list[ast.Parameter]:
     """sp_executesql's second argument, read as the parameter list of a procedure."""
-    batch = s.instance.parse(f"CREATE PROCEDURE p {definitions} AS RETURN")
+    batch = session.instance.parse(f"CREATE PROCEDURE p {definitions} AS RETURN")
     return batch.statements[0].parameters
 
 
@@ -346,7 +360,7 @@ def _text(argument: Argument | None) -> str:
 
 
 def sp_executesql(
-    s: SessionState,
+    session: SessionState,
     arguments: list[Argument],
     on_return: Callable[[Any, int], None] | None,
     next_pc: int | None,
@@ -358,8 +372,8 @@ def sp_executesql(
     definitions = _text(
         argument_value(arguments, 1, "@params") or argument_value(arguments, 1, "@parameters")
     )
-    program = text_program(s, text, definitions)
-    frame = call_program(s, program, arguments[2:], next_pc)
+    program = text_program(session, text, definitions)
+    frame = call_program(session, program, arguments[2:], next_pc)
     frame.on_return = on_return
     return SWITCH
 

@@ -40,7 +40,7 @@ def if_(compiler: ProgramCompiler, node: ast.If) -> None:
     pc = compiler.condition_step(node, node.condition, targets)
     compiler.statement(node.then)
     if node.otherwise is not None:
-        skip = compiler.emit(None, lambda s, v: None)
+        skip = compiler.emit(None, lambda session, variables: None)
         targets[0] = compiler.here()
         compiler.statement(node.otherwise)
         compiler.set_jump(skip, jump_only(compiler.here()), compiler.here())
@@ -52,7 +52,7 @@ def if_(compiler: ProgramCompiler, node: ast.If) -> None:
 
 def jump_only(target: int) -> Run:
     """A step that goes to ``target`` within the same blocks."""
-    return lambda s, v: target
+    return lambda session, variables: target
 
 
 @flow(ast.While)
@@ -80,7 +80,7 @@ def break_(compiler: ProgramCompiler, node: ast.Break) -> None:
     """BREAK leaves the innermost loop."""
     if not compiler.loops:
         raise compiler.context.fail(node, SqlError(135, aborts="batch"))
-    compiler.loops[-1][1].append(compiler.emit(node, lambda s, v: None))
+    compiler.loops[-1][1].append(compiler.emit(node, lambda session, variables: None))
 
 
 @flow(ast.Continue)
@@ -106,7 +106,7 @@ def label(compiler: ProgramCompiler, node: ast.Label) -> None:
 @flow(ast.Goto)
 def goto(compiler: ProgramCompiler, node: ast.Goto) -> None:
     """GOTO; the label is found when the program is complete."""
-    pc = compiler.emit(node, lambda s, v: None)
+    pc = compiler.emit(node, lambda session, variables: None)
     compiler.gotos.append((pc, node, compiler.try_depth, compiler.catch_depth))
 
 
@@ -115,14 +115,14 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     """TRY ... CATCH: the handler's address is pushed, an error jumps to it."""
     handler = [0]
 
-    def enter(s: SessionState, _: list) -> None:
-        s.frames[-1].handlers.append((handler[0], len(s.error_stack)))
+    def enter(session: SessionState, _: list) -> None:
+        session.frames[-1].handlers.append((handler[0], len(session.error_stack)))
 
     start = compiler.emit(None, enter)
     compiler.try_depth += 1
     compiler.statements(node.body)
     compiler.try_depth -= 1
-    leave = compiler.emit(None, lambda s, v: None)
+    leave = compiler.emit(None, lambda session, variables: None)
     handler[0] = compiler.here()
     for info in compiler.program.infos[start:leave]:
         if info.handler is None:  # an inner TRY has its own
@@ -136,9 +136,9 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     )
 
 
-def leave_catch(s: SessionState, _: list) -> None:
+def leave_catch(session: SessionState, _: list) -> None:
     """END CATCH: the error it handled is no longer current."""
-    s.error_stack.pop()
+    session.error_stack.pop()
 
 
 @flow(ast.Return)
@@ -172,12 +172,12 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
     evaluate, empty = value.fn, None if type_ is not None else 0
     change = None if convert is None else bare(convert)
 
-    def give(s: SessionState, v: list) -> int:
-        status = evaluate(s, v, ())
+    def give(session: SessionState, variables: list) -> int:
+        status = evaluate(session, variables, ())
         if status is not None and change is not None:
             status = change(status)
-        s.frames[-1].status = empty if status is None else status
-        return end_of_program(s, v)
+        session.frames[-1].status = empty if status is None else status
+        return end_of_program(session, variables)
 
     return give
 
@@ -187,7 +187,7 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
 def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
     """DECLARE: slots at compile time, initial values at run time."""
     if value(compiler.context.session.engine, "rowcount_after_declare") == "zero":
-        compiler.emit(node, lambda s, v: s.set_rowcount(0))
+        compiler.emit(node, lambda session, variables: session.set_rowcount(0))
     for item in node.declarations:
         if item.data_type is None:
             compiler.declare(item.variable.name, None)
@@ -228,25 +228,25 @@ def set_variable(node: ast.SetVariable, context: Context) -> Run:
 
 
 def assignment(slot: int, value: Expr, convert: Callable[[Any], Any] | None) -> Run:
-    """v[slot] = value, converted; the commonest statement, so each kind has its own closure."""
+    """variables[slot] = value, converted; the commonest statement, so each kind has its own closure."""
     evaluate, change = value.fn, None if convert is None else bare(convert)
     if value.constant and (change is None or value.value is None):
         found = value.value
 
-        def assign(s: SessionState, v: list) -> None:
-            v[slot] = found
-            s.rowcount = 1
+        def assign(session: SessionState, variables: list) -> None:
+            variables[slot] = found
+            session.rowcount = 1
     elif change is None:
 
-        def assign(s: SessionState, v: list) -> None:
-            v[slot] = evaluate(s, v, ())
-            s.rowcount = 1
+        def assign(session: SessionState, variables: list) -> None:
+            variables[slot] = evaluate(session, variables, ())
+            session.rowcount = 1
     else:
 
-        def assign(s: SessionState, v: list) -> None:
-            found = evaluate(s, v, ())
-            v[slot] = None if found is None else change(found)
-            s.rowcount = 1
+        def assign(session: SessionState, variables: list) -> None:
+            found = evaluate(session, variables, ())
+            variables[slot] = None if found is None else change(found)
+            session.rowcount = 1
 
     return assign
 
@@ -258,12 +258,12 @@ def print_(node: ast.Print, context: Context) -> Run:
     value = context.expression(node.value)
     convert = compile_assignment_conversion(value.type, resolve_text(value.type))
 
-    def run(s: SessionState, v: list) -> None:
-        text = value.fn(s, v, ())
+    def run(session: SessionState, variables: list) -> None:
+        text = value.fn(session, variables, ())
         if text is not None and convert is not None:
             text = convert(text)
-        s.rowcount = 0
-        s.info("" if text is None else str(text)[:4000])
+        session.rowcount = 0
+        session.info("" if text is None else str(text)[:4000])
 
     return run
 
@@ -278,8 +278,8 @@ def throw(node: ast.Throw, context: Context) -> Run:
     """THROW number, message, state, or the error being handled again."""
     if node.number is None:
 
-        def rethrow(s: SessionState, _: list) -> None:
-            info = s.error_info
+        def rethrow(session: SessionState, _: list) -> None:
+            info = session.error_info
             if info is None:
                 raise SqlError(10704, aborts="batch")
             error = SqlError(
@@ -298,16 +298,16 @@ def throw(node: ast.Throw, context: Context) -> Run:
         context.expression(part) for part in (node.number, node.message, node.state)
     )
 
-    def run(s: SessionState, v: list) -> None:
-        code = number.fn(s, v, ())
+    def run(session: SessionState, variables: list) -> None:
+        code = number.fn(session, variables, ())
         if code is None or not 50000 <= code <= 2147483647:
             raise SqlError(35100, code)
         # A percent sign is written twice (throw-transact-sql, F-133).
         raise SqlError(
             code,
-            text=str(message.fn(s, v, ()) or "").replace("%%", "%"),
+            text=str(message.fn(session, variables, ()) or "").replace("%%", "%"),
             severity=16,
-            state=(state.fn(s, v, ()) or 0) & 255,
+            state=(state.fn(session, variables, ()) or 0) & 255,
             aborts=THROWN,
         )
 
@@ -321,28 +321,28 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
     log = "LOG" in node.options
     set_error = "SETERROR" in node.options
 
-    def run(s: SessionState, v: list) -> None:
-        given = [value.fn(s, v, ()) for value in values]
+    def run(session: SessionState, variables: list) -> None:
+        given = [value.fn(session, variables, ()) for value in values]
         text, severity, state, *arguments = [*given, *([None] * (3 - len(given)))]
         number, logged = 50000, log
         if isinstance(text, int):
             number = text
-            message = s.instance.user_message(number)
+            message = session.instance.user_message(number)
             text, logged = message.text, logged or message.logged
             if severity is not None and int(severity) == -1:
                 severity = message.severity
         severity, state = max(0, int(severity or 0)), max(0, min(int(state or 0), 255))
-        if log and not s.instance.may_log(s):
+        if log and not session.instance.may_log(session):
             raise SqlError(2778, line=0)
         if severity > 18 and not log:
             raise SqlError(2754)
         text = format_message(str(text or ""), arguments)[:2047]
         if logged:
-            s.instance.log_error(s, number, severity, state, text)
+            session.instance.log_error(session, number, severity, state, text)
         if severity <= 10:
-            s.error = number if set_error else 0
-            s.rowcount = 0
-            s.info(text, severity, number if number != 50000 else 50000, state)
+            session.error = number if set_error else 0
+            session.rowcount = 0
+            session.info(text, severity, number if number != 50000 else 50000, state)
             return
         error = SqlError(number, text=text, severity=severity, state=state)
         error.raised = True
@@ -358,15 +358,15 @@ def wait_for_delay(node: Any, context: Context) -> Run:
     is_delay = isinstance(node, ast.WaitForDelay)
     value = context.expression(node.delay if is_delay else node.time)
 
-    def run(s: SessionState, v: list) -> None:
-        if s.expired:
-            s.rowcount = 0
+    def run(session: SessionState, variables: list) -> None:
+        if session.expired:
+            session.rowcount = 0
             return
-        seconds = seconds_of_day(value.fn(s, v, ()))
+        seconds = seconds_of_day(value.fn(session, variables, ()))
         if not is_delay:
-            now = s.now()
+            now = session.now()
             seconds -= now.hour * 3600 + now.minute * 60 + now.second + now.microsecond / 1e6
             seconds %= 86400
-        s.wait_for("delay", seconds, int(seconds * 1000))
+        session.wait_for("delay", seconds, int(seconds * 1000))
 
     return run

@@ -76,14 +76,14 @@ def compile_format_only(node: FormatOnly, context: Context) -> Run:
     silent = columns is None and isinstance(inner, (*_NOTHING_HAPPENS, ast.SelectStatement))
     run = entry.compile(inner, context)
 
-    def step(s: Any, v: list) -> int | None:
-        if not s.options.fmtonly:
-            return run(s, v)
+    def step(session: Any, variables: list) -> int | None:
+        if not session.options.fmtonly:
+            return run(session, variables)
         if columns is not None:
-            s.result(columns, [])
-            s.done(SELECT, 0)
+            session.result(columns, [])
+            session.done(SELECT, 0)
         elif silent:
-            s.set_rowcount(0)
+            session.set_rowcount(0)
         else:
             raise NotSupported(f"{describe(inner)} under SET FMTONLY ON")
         return None

@@ -104,20 +104,20 @@ def digest(password: str) -> bytes:
     return sha256(password.encode("utf-16-le")).digest()
 
 
-def master_key_open(s: Any, database: Any) -> bool:
+def master_key_open(session: Any, database: Any) -> bool:
     """Whether the session can use the master key: the service opens it, or the session has."""
     key = database.master_key
-    return key is not None and (key.by_service or database.id in s.open_keys)
+    return key is not None and (key.by_service or database.id in session.open_keys)
 
 
-def need_master_key(s: Any, database: Any) -> None:
+def need_master_key(session: Any, database: Any) -> None:
     """Raise SqlError 15581 unless the master key can be used."""
-    if not master_key_open(s, database):
+    if not master_key_open(session, database):
         raise SqlError(15581)
 
 
 def private_key(
-    s: Any, found: Certificate | AsymmetricKey, password: str | None, database: Any
+    session: Any, found: Certificate | AsymmetricKey, password: str | None, database: Any
 ) -> RsaKey | None:
     """The private key, if there is one and the password is right; None otherwise.
 
@@ -127,7 +127,7 @@ def private_key(
     if found.key is None:
         return None
     if found.password is None:
-        need_master_key(s, database)
+        need_master_key(session, database)
         return found.key
     if password is None or digest(password) != found.password:
         return None

@@ -49,11 +49,11 @@ SEEN_STATES = frozenset({8433})
 """Errors of broker verbs whose state a source has seen."""
 
 
-def _decide(s: SessionState, error: SqlError) -> None:
+def _decide(session: SessionState, error: SqlError) -> None:
     """What no page says of a broker verb's error: its state, and whether it dooms."""
     if error.number not in SEEN_STATES and error.state == 1:
-        error.state = value(s.engine, "broker_error_state")
-    if error.number in DEAD_HANDLE and value(s.engine, "broker_error_dooms"):
+        error.state = value(session.engine, "broker_error_state")
+    if error.number in DEAD_HANDLE and value(session.engine, "broker_error_dooms"):
         error.aborts = BATCH
 
 
@@ -76,40 +76,40 @@ class Machine:
         """Called with a session whose last frame has returned."""
 
     # ------------------------------------------------------------------ running
-    def run(self, s: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
+    def run(self, session: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
         """Run until the session waits, finishes, or ``budget`` statements are done.
 
         single: the explorer's step: one statement others can see, with the local ones around it.
         Returns READY, WAITING or FINISHED. An exception nobody foresaw ends this session
         (``broken``) and goes no further: its neighbours have nothing to do with it.
         """
-        locks = s.engine.locks
-        before, locks.running = locks.running, s
+        locks = session.engine.locks
+        before, locks.running = locks.running, session
         try:
-            return self._run(s, budget, single)
+            return self._run(session, budget, single)
         except Exception as error:
-            s.broken(error)
+            session.broken(error)
             return FINISHED
         finally:
             locks.running = before
 
-    def _run(self, s: SessionState, budget: int, single: bool) -> str:
-        s.engine.journal.save(s)
-        if s.wait is not None:
+    def _run(self, session: SessionState, budget: int, single: bool) -> str:
+        session.engine.journal.save(session)
+        if session.wait is not None:
             return WAITING
         done_shared = False
-        while s.frames:
-            frame = s.frames[-1]
-            code, v, pc = frame.program.code, frame.v, frame.pc
+        while session.frames:
+            frame = session.frames[-1]
+            code, variables, pc = frame.program.code, frame.variables, frame.pc
             infos = frame.program.infos
             try:
-                if s.pending is not None:
-                    error, s.pending = s.pending, None
+                if session.pending is not None:
+                    error, session.pending = session.pending, None
                     raise error
-                if s.options.noexec and self._skip(s, frame):
+                if session.options.noexec and self._skip(session, frame):
                     continue
                 # Only a statement that is run again has them: a wait leaves this loop.
-                again = s.deadline is not None or s.expired or s.auto
+                again = session.deadline is not None or session.expired or session.auto
                 while True:
                     frame.pc = pc
                     if budget <= 0:
@@ -119,33 +119,35 @@ class Machine:
                         if done_shared:
                             return READY
                         done_shared = True
-                    following = code[pc](s, v)
+                    following = code[pc](session, variables)
                     if again:
-                        self._end_deadline(s)
+                        self._end_deadline(session)
                         again = False
-                        if s.auto:  # begun by a wait for a definition, in no statement of its own
-                            s.commit()
+                        if (
+                            session.auto
+                        ):  # begun by a wait for a definition, in no statement of its own
+                            session.commit()
                     if following is None:
                         pc += 1
-                        s.error = 0
+                        session.error = 0
                     elif following >= 0:
                         pc = following
-                        s.error = 0
+                        session.error = 0
                     else:
                         break
             except Wait:
-                self._undo_statement(s)
+                self._undo_statement(session)
                 return WAITING
             except SqlError as error:
-                self._end_deadline(s)
-                self.fail(s, error)
-                if s.insert_exec is not None:
-                    s.insert_exec.failed(s)
-        self.finished(s)
+                self._end_deadline(session)
+                self.fail(session, error)
+                if session.insert_exec is not None:
+                    session.insert_exec.failed(session)
+        self.finished(session)
         return FINISHED
 
     @staticmethod
-    def _skip(s: SessionState, frame: Frame) -> bool:
+    def _skip(session: SessionState, frame: Frame) -> bool:
         """SET NOEXEC ON: go on to the SET that ends it, or to the end of the frame.
 
         False when that is the statement to run next ("SET NOEXEC" page: statements are compiled,
@@ -162,34 +164,34 @@ class Machine:
         return moved
 
     @staticmethod
-    def _end_deadline(s: SessionState) -> None:
-        if s.deadline is not None:
-            s.engine.timers.cancel(None, "wait", s)
-            s.deadline = None
-        s.expired = False
+    def _end_deadline(session: SessionState) -> None:
+        if session.deadline is not None:
+            session.engine.timers.cancel(None, "wait", session)
+            session.deadline = None
+        session.expired = False
 
     @staticmethod
-    def _undo_statement(s: SessionState) -> None:
+    def _undo_statement(session: SessionState) -> None:
         """Take the running statement's changes back; an autocommit transaction keeps its locks.
 
         What it reads by row versions it reads again as of now when it goes on.
         """
-        transaction = s.transaction
-        s.lock_mark = min(s.lock_mark, ~s.lock_mark)
+        transaction = session.transaction
+        session.lock_mark = min(session.lock_mark, ~session.lock_mark)
         if (
             transaction is not None
-            and s.wait.kind == "lock"
-            and s.database.options["rcsi"]
-            and _keeps_its_moment(s.wait.resource)
+            and session.wait.kind == "lock"
+            and session.database.options["rcsi"]
+            and _keeps_its_moment(session.wait.resource)
         ):
-            s.engine.transactions.versions.hold_statement(transaction)
-        if transaction is not None and len(transaction.undo) > s.mark:
-            s.engine.journal.undo(transaction, s.mark)
+            session.engine.transactions.versions.hold_statement(transaction)
+        if transaction is not None and len(transaction.undo) > session.mark:
+            session.engine.journal.undo(transaction, session.mark)
 
     # ------------------------------------------------------------------ frames
     def call(
         self,
-        s: SessionState,
+        session: SessionState,
         program: Program,
         values: list,
         *,
@@ -200,95 +202,100 @@ class Machine:
 
         next_pc: where the calling frame goes on. Raises SqlError 217 beyond 32 levels.
         """
-        if len(s.frames) > NEST_LIMIT:
+        if len(session.frames) > NEST_LIMIT:
             raise SqlError(217)
-        v = values + [None] * (len(program.slots) - len(values))
+        variables = values + [None] * (len(program.slots) - len(values))
         for slot, definition in program.table_slots:
-            if v[slot] is None:
-                v[slot] = definition.new_table(s.engine)
+            if variables[slot] is None:
+                variables[slot] = definition.new_table(session.engine)
         if next_pc is not None:
-            s.frames[-1].pc = next_pc
-        frame = Frame(program, v, s)
+            session.frames[-1].pc = next_pc
+        frame = Frame(program, variables, session)
         if user is not None:
-            become_user(s, program.database, user)
+            become_user(session, program.database, user)
         if program.object_id:
-            options = s.options
+            options = session.options
             if (
                 options.quoted_identifier != program.quoted_identifier
                 or options.ansi_nulls != program.ansi_nulls
             ):
-                s.options = options.changed(
+                session.options = options.changed(
                     quoted_identifier=program.quoted_identifier, ansi_nulls=program.ansi_nulls
                 )
-        s.frames.append(frame)
+        session.frames.append(frame)
         return frame
 
-    def leave(self, s: SessionState) -> None:
+    def leave(self, session: SessionState) -> None:
         """The current frame has reached its end: hand results back, undo its SET options."""
-        frame = s.frames.pop()
-        if len(s.error_stack) > frame.errors:
-            del s.error_stack[frame.errors :]
-        if s.frames:
-            s.options = frame.saved_options
-            frame.restore_caller(s)
-        if s.cursors and frame.outputs:
-            hand_over(s, frame)
+        frame = session.frames.pop()
+        if len(session.error_stack) > frame.errors:
+            del session.error_stack[frame.errors :]
+        if session.frames:
+            session.options = frame.saved_options
+            frame.restore_caller(session)
+        if session.cursors and frame.outputs:
+            hand_over(session, frame)
         for slot, give in frame.outputs:
-            give(frame.v[slot])
-        if s.cursors or s.temp_tables:
-            self._drop_locals(s, frame)
+            give(frame.variables[slot])
+        if session.cursors or session.temp_tables:
+            self._drop_locals(session, frame)
         if frame.on_return is not None:
-            frame.on_return(s, frame.status)
+            frame.on_return(session, frame.status)
         if frame.firing is not None:
-            self._leave_trigger(s, frame.firing)
+            self._leave_trigger(session, frame.firing)
             return
         # IMPLICIT_TRANSACTIONS: what the first statement inside opened stays open, no 266 (F-137)
         implicit = (
             frame.trancount == 0
-            and s.options.implicit_transactions
-            and not value(s.engine, "implicit_transactions_266")
+            and session.options.implicit_transactions
+            and not value(session.engine, "implicit_transactions_266")
         )
-        if s.frames and frame.program.object_id and s.trancount != frame.trancount and not implicit:
-            error = SqlError(266, frame.trancount, s.trancount, state=2)
+        if (
+            session.frames
+            and frame.program.object_id
+            and session.trancount != frame.trancount
+            and not implicit
+        ):
+            error = SqlError(266, frame.trancount, session.trancount, state=2)
             error.procedure = frame.program.name
-            self._next_pc_back(s)
-            self.fail(s, error)
+            self._next_pc_back(session)
+            self.fail(session, error)
 
-    def _leave_trigger(self, s: SessionState, firing: Any) -> None:
+    def _leave_trigger(self, session: SessionState, firing: Any) -> None:
         """A trigger is over: the next one starts, or its statement ends, or fails as a whole."""
-        error = firing.left(s)
+        error = firing.left(session)
         if error is not None:
-            firing.abandon(s)
-            self._next_pc_back(s)
-            self.fail(s, error)
+            firing.abandon(session)
+            self._next_pc_back(session)
+            self.fail(session, error)
 
     @staticmethod
-    def _next_pc_back(s: SessionState) -> None:
+    def _next_pc_back(session: SessionState) -> None:
         """The caller's counter already points behind the EXEC; an error belongs to the EXEC."""
-        s.frames[-1].pc -= 1
+        session.frames[-1].pc -= 1
 
     @staticmethod
-    def _drop_locals(s: SessionState, frame: Frame) -> None:
+    def _drop_locals(session: SessionState, frame: Frame) -> None:
         """Local cursors and the module's own #temp tables end with the frame."""
-        cursors = s.cursors
-        if not s.temp_tables and (not cursors or (len(cursors) == 1 and "@@" in cursors)):
+        cursors = session.cursors
+        if not session.temp_tables and (not cursors or (len(cursors) == 1 and "@@" in cursors)):
             return  # "@@" alone names the cursor opened last, which is gone
-        depth = len(s.frames) + 1
-        for name, cursor in list(s.cursors.items()):
+        depth = len(session.frames) + 1
+        for name, cursor in list(session.cursors.items()):
             if getattr(cursor, "frame", None) is frame:
-                del s.cursors[name]
-        drop_references(s, frame.v)
-        for name, table in list(s.temp_tables.items()):
+                del session.cursors[name]
+        drop_references(session, frame.variables)
+        for name, table in list(session.temp_tables.items()):
             if getattr(table, "depth", 0) == depth and depth > 1:
                 if table.shadowed is not None:
-                    s.temp_tables[name] = table.shadowed
+                    session.temp_tables[name] = table.shadowed
                 else:
-                    del s.temp_tables[name]
+                    del session.temp_tables[name]
 
     # ------------------------------------------------------------------ errors
-    def fail(self, s: SessionState, error: SqlError) -> None:
+    def fail(self, session: SessionState, error: SqlError) -> None:
         """The running statement failed: find a handler, or end what the error ends."""
-        frame = s.frames[-1]
+        frame = session.frames[-1]
         info = frame.program.infos[frame.pc]
         if isinstance(error, NotSupported) and info.node is not None:
             error.place(frame.program.source.line_column(info.node.pos))
@@ -297,63 +304,63 @@ class Machine:
         if not error.procedure and frame.program.object_id:
             error.procedure = frame.program.name
         if error.number in BROKER_MESSAGES:
-            _decide(s, error)
-        s.lock_mark = max(s.lock_mark, ~s.lock_mark)
-        self._undo_failed(s, error)
-        s.error = error.number
-        if error.severity < 20 and self._catch(s, error):
+            _decide(session, error)
+        session.lock_mark = max(session.lock_mark, ~session.lock_mark)
+        self._undo_failed(session, error)
+        session.error = error.number
+        if error.severity < 20 and self._catch(session, error):
             return
         for part in (*error.before, error):
-            s.sink.message(
+            session.sink.message(
                 Message(
                     part.number, part.severity, part.state, part.text, error.procedure, error.line
                 )
             )
-        self._end_failed(s, error, info.resume)
+        self._end_failed(session, error, info.resume)
 
-    def _undo_failed(self, s: SessionState, error: SqlError) -> None:
-        transaction = s.transaction
+    def _undo_failed(self, session: SessionState, error: SqlError) -> None:
+        transaction = session.transaction
         if transaction is None:
             return
         if error.number == 1205:
             # A deadlock victim's work and locks are gone at once; the count stays until ROLLBACK.
-            self._undo_all(s, transaction)
-        elif s.auto:
-            s.rollback()
+            self._undo_all(session, transaction)
+        elif session.auto:
+            session.rollback()
         else:
-            if len(transaction.undo) > s.mark:
-                s.engine.journal.undo(transaction, s.mark)
-            s.engine.transactions.end_statement(transaction)
-            if value(s.engine, "failed_statement_locks") == "released":
-                s.engine.locks.release_since(transaction, s.lock_mark)
+            if len(transaction.undo) > session.mark:
+                session.engine.journal.undo(transaction, session.mark)
+            session.engine.transactions.end_statement(transaction)
+            if value(session.engine, "failed_statement_locks") == "released":
+                session.engine.locks.release_since(transaction, session.lock_mark)
 
     @staticmethod
-    def _undo_all(s: SessionState, transaction: Any) -> None:
-        if s.auto:
-            s.rollback()
+    def _undo_all(session: SessionState, transaction: Any) -> None:
+        if session.auto:
+            session.rollback()
             return
-        s.engine.transactions.rollback(transaction)
+        session.engine.transactions.rollback(transaction)
         transaction.doomed = True
 
-    def _catch(self, s: SessionState, error: SqlError) -> bool:
+    def _catch(self, session: SessionState, error: SqlError) -> bool:
         """Enter the innermost CATCH block that may see the error; False when there is none."""
-        position = len(s.frames) - 1
+        position = len(session.frames) - 1
         if error.compiling:
             position -= 1  # name resolution errors pass the TRY blocks of their own scope
-        while position >= 0 and not s.frames[position].handlers:
+        while position >= 0 and not session.frames[position].handlers:
             position -= 1
         if position < 0:
             return False
         # The setting where the error was raised decides: a procedure that has set XACT_ABORT ON (in
         # a trigger it is) dooms what is left (set-xact-abort). Whether the one where it is caught
         # does so too is unknown (F-400)
-        strict = s.options.xact_abort
-        while len(s.frames) - 1 > position:
-            self.unwind(s)
-        frame = s.frames[-1]
+        strict = session.options.xact_abort
+        while len(session.frames) - 1 > position:
+            self.unwind(session)
+        frame = session.frames[-1]
         catch_pc, depth = frame.handlers.pop()
-        del s.error_stack[depth:]
-        s.error_stack.append(
+        del session.error_stack[depth:]
+        session.error_stack.append(
             ErrorInfo(
                 error.number,
                 error.severity,
@@ -364,69 +371,70 @@ class Machine:
             )
         )
         frame.pc = catch_pc
-        transaction = s.transaction
+        transaction = session.transaction
         strict = strict or (
-            s.options.xact_abort and value(s.engine, "xact_abort_counts") == "raised or caught"
+            session.options.xact_abort
+            and value(session.engine, "xact_abort_counts") == "raised or caught"
         )
         if transaction is not None and (error.aborts == BATCH or strict):
-            s.engine.journal.save(transaction)
+            session.engine.journal.save(transaction)
             transaction.doomed = True
         return True
 
-    def unwind(self, s: SessionState) -> None:
+    def unwind(self, session: SessionState) -> None:
         """Leave a frame because of an error: no output values, no return status."""
-        frame = s.frames.pop()
-        if s.frames:  # what a client's own batch has set stays, error or not
-            s.options = frame.saved_options
-            frame.restore_caller(s)
-        self._drop_locals(s, frame)
+        frame = session.frames.pop()
+        if session.frames:  # what a client's own batch has set stays, error or not
+            session.options = frame.saved_options
+            frame.restore_caller(session)
+        self._drop_locals(session, frame)
         if frame.firing is not None:
-            frame.firing.abandon(s)
+            frame.firing.abandon(session)
 
-    def _end_failed(self, s: SessionState, error: SqlError, resume: int) -> None:
+    def _end_failed(self, session: SessionState, error: SqlError, resume: int) -> None:
         if error.aborts == CONNECTION or error.severity >= 20:
-            self.end_batch(s, rollback=True)
-            s.instance.disconnect(s)
+            self.end_batch(session, rollback=True)
+            session.instance.disconnect(session)
             return
-        xact_abort = s.options.xact_abort and not error.raised and not error.compiling
-        in_trigger = error.aborts == SCOPE and s.frames[-1].firing is not None
+        xact_abort = session.options.xact_abort and not error.raised and not error.compiling
+        in_trigger = error.aborts == SCOPE and session.frames[-1].firing is not None
         if error.aborts == BATCH or xact_abort or in_trigger:
-            self.end_batch(s, rollback=True)
+            self.end_batch(session, rollback=True)
             return
         if error.aborts == THROWN:
-            self.end_batch(s, rollback=False)
+            self.end_batch(session, rollback=False)
             return
         if error.number in TERMINATED_NOTE:
-            s.sink.message(
+            session.sink.message(
                 Message(
                     3621, 0, 0, "The statement has been terminated.", error.procedure, error.line
                 )
             )
-        s.sink.done(0, None, True)
-        s.return_status = -6
-        if error.aborts == SCOPE and len(s.frames) > 1:
-            self.unwind(s)
+        session.sink.done(0, None, True)
+        session.return_status = -6
+        if error.aborts == SCOPE and len(session.frames) > 1:
+            self.unwind(session)
             return
         if error.aborts == SCOPE:
-            self.end_batch(s, rollback=False)
+            self.end_batch(session, rollback=False)
             return
-        s.frames[-1].pc = resume
+        session.frames[-1].pc = resume
 
-    def end_batch(self, s: SessionState, *, rollback: bool) -> None:
+    def end_batch(self, session: SessionState, *, rollback: bool) -> None:
         """End the whole batch after an error: every frame goes, the transaction too if asked."""
-        while s.frames:
-            self.unwind(s)
-        s.error_stack.clear()
-        if rollback and s.transaction is not None:
-            s.rollback()
-        s.sink.done(0, None, True)
+        while session.frames:
+            self.unwind(session)
+        session.error_stack.clear()
+        if rollback and session.transaction is not None:
+            session.rollback()
+        session.sink.done(0, None, True)
 
     @staticmethod
-    def settle(s: SessionState) -> None:
+    def settle(session: SessionState) -> None:
         """End of a request: a doomed transaction is rolled back with 3998."""
-        if s.transaction is not None and s.transaction.doomed:
-            s.rollback()
-            s.sink.message(
+        if session.transaction is not None and session.transaction.doomed:
+            session.rollback()
+            session.sink.message(
                 Message(
                     3998,
                     16,
@@ -437,4 +445,4 @@ class Machine:
                     1,
                 )
             )
-            s.sink.done(0, None, True)
+            session.sink.done(0, None, True)

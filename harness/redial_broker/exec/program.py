@@ -139,13 +139,13 @@ class Frame:
         "signers",
         "status",
         "trancount",
-        "v",
+        "variables",
     )
 
-    def __init__(self, program: Program, v: list, session: SessionState) -> None:
+    def __init__(self, program: Program, variables: list, session: SessionState) -> None:
         self.program = program
         self.pc = 0
-        self.v = v
+        self.variables = variables
         self.handlers: list[tuple[int, int]] = []
         self.errors = len(session.error_stack)
         self.outputs: list[tuple[int, Callable[[Any], None]]] = []
@@ -162,7 +162,7 @@ class Frame:
 
     def copy(self) -> tuple:
         """The mutable fields, for a memento."""
-        return (self, self.pc, self.v[:], self.handlers[:], self.status)
+        return (self, self.pc, self.variables[:], self.handlers[:], self.status)
 
     def restore_caller(self, session: SessionState) -> None:
         """The session acts as the caller again, in the caller's database."""
@@ -175,7 +175,7 @@ class Frame:
     @staticmethod
     def back(saved: tuple) -> Frame:
         """The frame as ``copy`` found it."""
-        frame, pc, v, handlers, status = saved
+        frame, pc, variables, handlers, status = saved
         frame.pc, frame.handlers, frame.status = pc, handlers, status
-        frame.v[:] = v  # in place: output setters of a callee hold this list
+        frame.variables[:] = variables  # in place: output setters of a callee hold this list
         return frame

@@ -49,7 +49,7 @@ def guarded(run: Any, node: Any, database: Any) -> Any:
 
 
 def _refusal(name: str) -> Any:
-    def refuse(s: Any, v: list) -> None:
+    def refuse(session: Any, variables: list) -> None:
         raise SqlError(3906, name)
 
     return refuse

@@ -1,6 +1,6 @@
 """The tables of statement compilers: ``compiles`` and ``flow`` register one per node class.
 
-A statement's compiler returns ``run(s, v)``; a flow-of-control node is laid out as code by its
+A statement's compiler returns ``run(session, variables)``; a flow-of-control node is laid out as code by its
 function. Importing ``exec.statements`` fills both tables.
 """
 

@@ -48,14 +48,14 @@ QUIET = QuietSink()
 
 
 # ---------------------------------------------------------------------- programs
-def function_program(s: Any, function: Function) -> Program:
+def function_program(session: Any, function: Function) -> Program:
     """The compiled function of a scalar or multi-statement function, compiled when first needed."""
     if function.program is None:
-        function.program = new_program(s, function)
+        function.program = new_program(session, function)
     return function.program
 
 
-def new_program(s: Any, function: Function) -> Program:
+def new_program(session: Any, function: Function) -> Program:
     """Compile a function; its variables: parameters first, then the table it returns."""
     options, node = function.options, function.node
     program = Program(
@@ -77,41 +77,41 @@ def new_program(s: Any, function: Function) -> Program:
             compiler.returns_type = declared_type(compiler.context, node.returns)
 
     body = [] if function.kind == INLINE else node.body
-    return compile_program(program, body, s, prepare)
+    return compile_program(program, body, session, prepare)
 
 
 # ---------------------------------------------------------------------- running
-def run_function(s: Any, function: Function, program: Program, values: list) -> Any:
+def run_function(session: Any, function: Function, program: Program, values: list) -> Any:
     """Run a function's body to its end and return its frame. Raises Wait: run the caller again."""
-    frames = s.frames
+    frames = session.frames
     for frame in frames:
         if frame.program is program:  # what a query remembers while it runs is not shared
-            program = new_program(s, function)
+            program = new_program(session, function)
             break
-    s.work()
+    session.work()
     saved = (
-        s.sink,
-        s.rowcount,
-        s.error,
-        s.mark,
-        s.auto,
-        s.scope_identity,
-        s.last_identity,
-        s.database,
+        session.sink,
+        session.rowcount,
+        session.error,
+        session.mark,
+        session.auto,
+        session.scope_identity,
+        session.last_identity,
+        session.database,
     )
     depth = len(frames)
-    s.auto, s.sink = False, QUIET
-    machine = s.instance.machine
+    session.auto, session.sink = False, QUIET
+    machine = session.instance.machine
     try:
         home = function.database
-        user = None if function.execute_as is None else module_principal(function, home, s)
-        frame = machine.call(s, program, values, user=user)
-        if s.database is not home:
-            enter(s, home)
-        code, v, pc = program.code, frame.v, 0
+        user = None if function.execute_as is None else module_principal(function, home, session)
+        frame = machine.call(session, program, values, user=user)
+        if session.database is not home:
+            enter(session, home)
+        code, variables, pc = program.code, frame.variables, 0
         while len(frames) > depth:
             frame.pc = pc
-            following = code[pc](s, v)
+            following = code[pc](session, variables)
             pc = pc + 1 if following is None else following
         return frame
     except SqlError as error:
@@ -121,16 +121,16 @@ def run_function(s: Any, function: Function, program: Program, values: list) -> 
         raise
     finally:
         while len(frames) > depth:
-            machine.unwind(s)
+            machine.unwind(session)
         (
-            s.sink,
-            s.rowcount,
-            s.error,
-            s.mark,
-            s.auto,
-            s.scope_identity,
-            s.last_identity,
-            s.database,
+            session.sink,
+            session.rowcount,
+            session.error,
+            session.mark,
+            session.auto,
+            session.scope_identity,
+            session.last_identity,
+            session.database,
         ) = saved
 
 
@@ -154,7 +154,7 @@ def bind_arguments(
     node: Any,
     context: Context,
 ) -> Callable[[Any, Any, tuple], list]:
-    """values(s, v, r) of a call. given: Expr per argument, or the DEFAULT node.
+    """values(session, variables, row) of a call. given: Expr per argument, or the DEFAULT node.
 
     Raises SqlError 313 for too few arguments, 8144 for too many.
     """
@@ -166,7 +166,7 @@ def bind_arguments(
     makers = [
         _argument(part, item, function, node, context) for part, item in zip(given, parameters)
     ]
-    return lambda s, v, r: [make(s, v, r) for make in makers]
+    return lambda session, variables, row: [make(session, variables, row) for make in makers]
 
 
 def _argument(
@@ -178,14 +178,14 @@ def _argument(
         default = parameter.default
         if default is None:
             raise context.fail(node, SqlError(201, function.name, parameter.name, state=4))
-        return lambda s, v, r: default(s)
+        return lambda session, variables, row: default(session)
     convert = compile_assignment_conversion(given.type, parameter.type)
     fn = given.fn
     if convert is None or given.untyped:
         return fn
 
-    def make(s: Any, v: Any, r: tuple) -> Any:
-        value = fn(s, v, r)
+    def make(session: Any, variables: Any, row: tuple) -> Any:
+        value = fn(session, variables, row)
         return None if value is None else convert(value)
 
     return make
@@ -203,13 +203,13 @@ def scalar_function(name: ast.ObjectName, context: Context) -> Any:
         null = any(o.name == "RETURNS NULL ON NULL INPUT" for o in function.node.options)
         covered = chained(function, context)
 
-        def call(s: Any, v: Any, r: tuple) -> Any:
+        def call(session: Any, variables: Any, row: tuple) -> Any:
             if not covered:
-                check_permission(s, "EXECUTE", function)
-            given = values(s, v, r)
+                check_permission(session, "EXECUTE", function)
+            given = values(session, variables, row)
             if null and None in given:
                 return None
-            return run_function(s, function, program, given).status
+            return run_function(session, function, program, given).status
 
         type_ = declared_type(
             Context(program, Scope(source=function.source), context.session), function.node.returns
@@ -236,10 +236,10 @@ def table_function(
 
     covered = chained(function, context)
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
         if not covered:
-            check_permission(s, "SELECT", function)
-        return body(s, values(s, v, r))
+            check_permission(session, "SELECT", function)
+        return body(session, values(session, variables, row))
 
     return function, columns, rows
 
@@ -251,16 +251,16 @@ def _inline(function: Function, program: Program, context: Context) -> tuple[lis
     inner.chain = function.database.owner_of(function)
     rowset = inner.query_compiler().query(function.node.query, inner.scope)
     context.uses_temp = context.uses_temp or inner.uses_temp
-    return rowset.columns, lambda s, values: rowset.rows(s, values, ())
+    return rowset.columns, lambda session, values: rowset.rows(session, values, ())
 
 
 def _multi(function: Function, program: Program, context: Context) -> tuple[list, Any]:
     slot, definition = program.table_slots[0]
     columns = table_columns(template_table(definition, context))
 
-    def body(s: Any, values: list) -> list[tuple]:
-        frame = run_function(s, function, program, values)
-        return list(frame.v[slot].rows.entries.values())
+    def body(session: Any, values: list) -> list[tuple]:
+        frame = run_function(session, function, program, values)
+        return list(frame.variables[slot].rows.entries.values())
 
     return columns, body
 

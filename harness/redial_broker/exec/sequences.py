@@ -53,10 +53,10 @@ def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -
     if not isinstance(sequence, Sequence):
         raise context.fail(node, SqlError(208, ".".join(part for part in name.parts if part)))
 
-    def take(s: Any, v: Any, r: Any) -> Any:
-        if s.user is not None and s.user.name != "dbo":
-            s.check_permission("UPDATE", sequence)
-        value = sequence.take(s.engine.journal)
+    def take(session: Any, variables: Any, row: Any) -> Any:
+        if session.user is not None and session.user.name != "dbo":
+            session.check_permission("UPDATE", sequence)
+        value = sequence.take(session.engine.journal)
         if value is None:
             raise SqlError(11728, sequence.name)
         return value

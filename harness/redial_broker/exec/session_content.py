@@ -13,37 +13,37 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 
-def session_content(s: SessionState) -> Any:
+def session_content(session: SessionState) -> Any:
     """The content of a session, dead locals left out."""
-    wait = s.wait
+    wait = session.wait
     return (
         [
             (
                 frame.program.full_name,
                 frame.pc,
-                _live_values(frame, s.transaction),
+                _live_values(frame, session.transaction),
                 frame.handlers,
                 frame.trancount,
             )
-            for frame in s.frames
+            for frame in session.frames
         ],
-        s.trancount,
-        s.auto,
-        s.options.text,
-        s.error,
-        s.rowcount,
-        s.login_name,
-        s.sandbox[1].name if s.sandbox else "",
-        [info.number for info in s.error_stack],
+        session.trancount,
+        session.auto,
+        session.options.text,
+        session.error,
+        session.rowcount,
+        session.login_name,
+        session.sandbox[1].name if session.sandbox else "",
+        [info.number for info in session.error_stack],
         (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
         if wait is not None
         else None,
-        s.pending.number if s.pending else 0,
-        s.expired,
-        s.guids,
-        s.transaction.hash() if s.transaction else None,
-        s.fetch_status if s.cursors else None,
-        [_cursor_content(key, cursor) for key, cursor in s.cursors.items()],
+        session.pending.number if session.pending else 0,
+        session.expired,
+        session.guids,
+        session.transaction.hash() if session.transaction else None,
+        session.fetch_status if session.cursors else None,
+        [_cursor_content(key, cursor) for key, cursor in session.cursors.items()],
     )
 
 
@@ -60,10 +60,10 @@ def _cursor_content(key: Any, cursor: Any) -> Any:
 def _live_values(frame: Frame, transaction: Transaction | None) -> list[tuple[int, Any]]:
     """The locals that can still be read; a table variable by its rows, a transaction's number by
     whether it is the running one's."""
-    v = frame.v
+    variables = frame.variables
     found = []
     for slot in sorted(frame.program.live(frame.pc)):
-        value = v[slot]
+        value = variables[slot]
         if isinstance(value, Part):
             value = value.content()
         elif isinstance(value, TransactionNumber):

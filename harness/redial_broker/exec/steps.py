@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 def jump(target: int, tries: int, catches: int) -> Run:
     """A step that goes to ``target``, leaving TRY and CATCH blocks on the way."""
 
-    def run(s: SessionState, _: list) -> int:
-        frame = s.frames[-1]
+    def run(session: SessionState, _: list) -> int:
+        frame = session.frames[-1]
         if len(frame.handlers) > tries:
             del frame.handlers[tries:]
         keep = frame.errors + catches
-        if len(s.error_stack) > keep:
-            del s.error_stack[keep:]
+        if len(session.error_stack) > keep:
+            del session.error_stack[keep:]
         return target
 
     return run
 
 
-def end_of_program(s: SessionState, _: list) -> int:
+def end_of_program(session: SessionState, _: list) -> int:
     """Leave the current frame; the machine does the rest."""
-    s.instance.machine.leave(s)
+    session.instance.machine.leave(session)
     return SWITCH
 
 
@@ -46,9 +46,9 @@ def lazy_step(
     """A step that compiles its statement when it is first run, and after each schema change."""
     program.deferred.append((node, compile_node, context))
 
-    def lazy(s: SessionState, v: list) -> int | None:
-        database = s.database if not program.object_id else program.database
-        fresh = Context(program, context.scope, s)
+    def lazy(session: SessionState, variables: list) -> int | None:
+        database = session.database if not program.object_id else program.database
+        fresh = Context(program, context.scope, session)
         fresh.table_variables = context.table_variables
         fresh.statement = node
         if database is not program.database:
@@ -78,8 +78,8 @@ def lazy_step(
                     else guarded_step(run, lazy, database, version)
                 )
             else:
-                program.code[pc] = guarded_batch_step(step, lazy, database, version, s.user)
-        return step(s, v)
+                program.code[pc] = guarded_batch_step(step, lazy, database, version, session.user)
+        return step(session, variables)
 
     return lazy
 
@@ -88,12 +88,12 @@ def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
     """Run a step that was compiled with objects of other databases while those still stand."""
     versions = [(database, database.schema_version) for database in databases]
 
-    def guarded(s: SessionState, v: list) -> int | None:
+    def guarded(session: SessionState, variables: list) -> int | None:
         for database, version in versions:
             known = database.server.databases.get(database.name.lower())
             if known is not database or database.schema_version != version:
-                return lazy(s, v)
-        return step(s, v)
+                return lazy(session, variables)
+        return step(session, variables)
 
     return guarded
 
@@ -101,8 +101,8 @@ def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
 def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
     """Run the compiled step of a module while the schema it was compiled against still stands."""
 
-    def guarded(s: SessionState, v: list) -> int | None:
-        return (step if database.schema_version == version else lazy)(s, v)
+    def guarded(session: SessionState, variables: list) -> int | None:
+        return (step if database.schema_version == version else lazy)(session, variables)
 
     return guarded
 
@@ -111,14 +111,14 @@ def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: 
     """The same for a batch: also the database and the user's default schema are still those."""
     home = schema_of(user)
 
-    def guarded(s: SessionState, v: list) -> int | None:
+    def guarded(session: SessionState, variables: list) -> int | None:
         if (
             database.schema_version != version
-            or s.database is not database
-            or (s.user is not user and schema_of(s.user) != home)
+            or session.database is not database
+            or (session.user is not user and schema_of(session.user) != home)
         ):
-            return lazy(s, v)
-        return step(s, v)
+            return lazy(session, variables)
+        return step(session, variables)
 
     return guarded
 
@@ -134,24 +134,24 @@ def working_step(run: Run, lazy: Run | None = None, database: Any = None, versio
     lazy, database, version: as ``guarded_step`` has them; most statements of modules are both.
     """
 
-    def step(s: SessionState, v: list) -> int | None:
+    def step(session: SessionState, variables: list) -> int | None:
         if lazy is not None and database.schema_version != version:
-            return lazy(s, v)
-        transaction = s.transaction
+            return lazy(session, variables)
+        transaction = session.transaction
         if transaction is None:
-            transaction = s.work()
-        s.mark = len(transaction.undo)
-        if s.lock_mark < 0:  # run again after a wait: it began earlier
-            s.lock_mark = ~s.lock_mark
+            transaction = session.work()
+        session.mark = len(transaction.undo)
+        if session.lock_mark < 0:  # run again after a wait: it began earlier
+            session.lock_mark = ~session.lock_mark
         else:
-            s.lock_mark = len(transaction.locks)
-        result = run(s, v)
+            session.lock_mark = len(transaction.locks)
+        result = run(session, variables)
         if transaction.short_locks or transaction.statement is not None:
-            s.engine.transactions.end_statement(transaction)
-        if s.auto:
-            s.commit()
+            session.engine.transactions.end_statement(transaction)
+        if session.auto:
+            session.commit()
         else:
-            s.mark = len(transaction.undo)  # what comes next is not this statement's to undo
+            session.mark = len(transaction.undo)  # what comes next is not this statement's to undo
         return result
 
     return step

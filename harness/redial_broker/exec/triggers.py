@@ -74,7 +74,7 @@ def nested_triggers(database: Any) -> bool:
     return server is None or bool(server.configuration.get("nested triggers", (1, 1))[1])
 
 
-def trigger_program(s: Any, trigger: Trigger, columns: list[Column]) -> Program:
+def trigger_program(session: Any, trigger: Trigger, columns: list[Column]) -> Program:
     """The compiled trigger; compiled again when its parent's columns have changed."""
     if trigger.program is not None and trigger.bound == columns:
         return trigger.program
@@ -94,7 +94,7 @@ def trigger_program(s: Any, trigger: Trigger, columns: list[Column]) -> Program:
             compiler.declare_table(name, RowImages(name, columns))
         compiler.scope.updated_column = _updated_column(columns)
 
-    compile_program(program, trigger.node.body, s, prepare)
+    compile_program(program, trigger.node.body, session, prepare)
     trigger.program, trigger.bound = program, columns
     return program
 
@@ -108,8 +108,8 @@ def _updated_column(columns: list[Column]) -> Callable[[str], Any]:
         if ordinal is None:
             raise SqlError(207, name)
 
-        def updated(s: Any, v: Any, r: Any) -> bool:
-            known = s.frames[-1].firing.updated
+        def updated(session: Any, variables: Any, row: Any) -> bool:
+            known = session.frames[-1].firing.updated
             return known is None or ordinal in known
 
         return updated
@@ -117,28 +117,28 @@ def _updated_column(columns: list[Column]) -> Callable[[str], Any]:
     return find
 
 
-def running_trigger(s: Any) -> int:
+def running_trigger(session: Any) -> int:
     """Object id of the innermost running trigger, 0 when none runs."""
-    for frame in reversed(s.frames):
+    for frame in reversed(session.frames):
         if frame.firing is not None:
             return frame.program.object_id
     return 0
 
 
-def trigger_depth(s: Any, object_id: int | None = None) -> int:
+def trigger_depth(session: Any, object_id: int | None = None) -> int:
     """TRIGGER_NESTLEVEL(): how many triggers are running in each other; or how often one is."""
     return sum(
         frame.firing is not None and object_id in {None, frame.program.object_id}
-        for frame in s.frames
+        for frame in session.frames
     )
 
 
-def columns_updated(s: Any) -> bytes | None:
+def columns_updated(session: Any) -> bytes | None:
     """COLUMNS_UPDATED(): a bit per column, that of the first one lowest in the first byte.
 
     All for an INSERT, none for a DELETE; NULL outside a trigger.
     """
-    firing = s.frames[-1].firing if s.frames else None
+    firing = session.frames[-1].firing if session.frames else None
     if firing is None:
         return None
     bits = bytearray((len(firing.columns) + 7) // 8)

@@ -126,14 +126,14 @@ class Activation:
         session.original_login = "sa"
         become_user(session, database, user)
 
-        def ended(s: Session) -> None:
-            self._ended(s, queue, procedure)
+        def ended(session: Session) -> None:
+            self._ended(session, queue, procedure)
 
         session.when_finished = ended
         arguments: list[Argument] = []
 
-        def step(s: SessionState, _: list[Any]) -> int | None:
-            return call_named(s, name, arguments, None, 1)
+        def step(session: SessionState, _: list[Any]) -> int | None:
+            return call_named(session, name, arguments, None, 1)
 
         program = Program("", "", database, Source(""))
         program.code = [step, cast("Step", _completed), end_of_program]

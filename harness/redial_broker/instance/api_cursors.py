@@ -120,7 +120,7 @@ def _text(argument: Argument) -> str:
 
 # ---------------------------------------------------------------------- opening
 def sp_cursoropen(
-    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_cursoropen cursor OUTPUT, stmt [, scrollopt, ccopt, rowcount OUTPUT [, params, ...]]."""
     expect(arguments, "sp_cursoropen", "@cursor", "@stmt")
@@ -130,47 +130,49 @@ def sp_cursoropen(
         if not values:
             raise SqlError(16903, "sp_cursoropen")
         definitions, values = _text(values[0]), values[1:]
-    return _open(s, opening, Prepared(_text(arguments[1]), definitions), values, on_return, next_pc)
+    return _open(
+        session, opening, Prepared(_text(arguments[1]), definitions), values, on_return, next_pc
+    )
 
 
 def sp_cursorprepare(
-    s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
 ) -> None:
     """sp_cursorprepare handle OUTPUT, params, stmt, options [, scrollopt, ccopt]."""
     expect(arguments, "sp_cursorprepare", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2]), _text(arguments[1]))
-    _statement(s, prepared)  # syntax errors belong here
-    give_handle(s, arguments, prepared)
+    _statement(session, prepared)  # syntax errors belong here
+    give_handle(session, arguments, prepared)
     if on_return is not None:
-        on_return(s, 0)
+        on_return(session, 0)
 
 
 def sp_cursorprepexec(
-    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_cursorprepexec handle OUTPUT, cursor OUTPUT, params, stmt, scrollopt, ccopt, rowcount."""
     expect(arguments, "sp_cursorprepexec", "@handle", "@cursor", "@params", "@stmt")
     prepared = Prepared(_text(arguments[3]), _text(arguments[2]))
-    _statement(s, prepared)
-    give_handle(s, arguments, prepared)
-    return _open(s, _Opening.of(arguments, 1, 4), prepared, arguments[7:], on_return, next_pc)
+    _statement(session, prepared)
+    give_handle(session, arguments, prepared)
+    return _open(session, _Opening.of(arguments, 1, 4), prepared, arguments[7:], on_return, next_pc)
 
 
 def sp_cursorexecute(
-    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_cursorexecute handle, cursor OUTPUT [, scrollopt, ccopt, rowcount OUTPUT, values...]."""
     expect(arguments, "sp_cursorexecute", "@handle", "@cursor")
     handle = handle_of(arguments, "sp_cursorexecute")
-    prepared = s.prepared.get(handle)
+    prepared = session.prepared.get(handle)
     if prepared is None:
         raise SqlError(8179, handle)
     opening = _Opening.of(arguments, 1, 2)
-    return _open(s, opening, prepared, arguments[5:], on_return, next_pc)
+    return _open(session, opening, prepared, arguments[5:], on_return, next_pc)
 
 
 def _open(
-    s: Session,
+    session: Session,
     opening: _Opening,
     prepared: Prepared,
     values: list[Argument],
@@ -178,38 +180,38 @@ def _open(
     next_pc: int | None,
 ) -> int | None:
     """Run the statement in a frame of its own; the cursor is there when the frame is left."""
-    if _statement(s, prepared) is None:
-        return _directly(s, opening, prepared, values, on_return, next_pc)
+    if _statement(session, prepared) is None:
+        return _directly(session, opening, prepared, values, on_return, next_pc)
     wanted = _kind(_number(opening.scroll, FORWARD_ONLY))
     _check_concurrency(_number(opening.concurrency, READ_ONLY))
-    program, slot = _cursor_program(s, prepared, "KEYSET" if wanted == KEYSET else "STATIC")
+    program, slot = _cursor_program(session, prepared, "KEYSET" if wanted == KEYSET else "STATIC")
 
     def opened(result: tuple[Plan, list[Row], list[Any]]) -> None:
         plan, rows, given = result
         kind = STATIC if wanted == KEYSET and plan.kind == "STATIC" else wanted
-        s.last_cursor = s.last_cursor + 2 if s.last_cursor else _FIRST_ID
+        session.last_cursor = session.last_cursor + 2 if session.last_cursor else _FIRST_ID
         columns = [column.result() for column in plan.columns]
         cursor = ApiCursor((*columns, _ROWSTAT), tuple(rows), kind, plan, tuple(given))
         first: list[tuple[Any, ...]] = []
         if _number(opening.scroll, 0) & _AUTO_FETCH:
             cursor, _ = _moved(cursor, NEXT, 0, _number(opening.count, 0) or _BUFFER)
             first = [(*row.values, _ROW_FETCHED) for row in _in_buffer(cursor)]
-        s.api_cursors[s.last_cursor] = cursor
-        s.result(list(cursor.columns), first)
-        s.done(_SELECT, len(first))
-        _give(opening.cursor, s.last_cursor)
+        session.api_cursors[session.last_cursor] = cursor
+        session.result(list(cursor.columns), first)
+        session.done(_SELECT, len(first))
+        _give(opening.cursor, session.last_cursor)
         _give(opening.scroll, kind)
         _give(opening.concurrency, READ_ONLY)
         _give(opening.count, len(rows) if kind in _SCROLLING else -1)
 
-    frame = call_program(s, program, values, next_pc)
+    frame = call_program(session, program, values, next_pc)
     frame.outputs.append((slot, opened))
     frame.on_return = on_return
     return SWITCH
 
 
 def _directly(
-    s: Session,
+    session: Session,
     opening: _Opening,
     prepared: Prepared,
     values: list[Argument],
@@ -220,9 +222,9 @@ def _directly(
     if not _number(opening.concurrency, READ_ONLY) & _ALLOW_DIRECT:
         raise SqlError(16937)
     note = SqlError(16954)
-    s.sink.message(Message(note.number, note.severity, 1, note.text, "", 1))
-    program = text_program(s, prepared.text, prepared.definitions)
-    frame = call_program(s, program, values, next_pc)
+    session.sink.message(Message(note.number, note.severity, 1, note.text, "", 1))
+    program = text_program(session, prepared.text, prepared.definitions)
+    frame = call_program(session, program, values, next_pc)
     frame.on_return = on_return
     for argument in (opening.cursor, opening.count):
         _give(argument, 0)
@@ -255,32 +257,32 @@ def _check_concurrency(concurrency: int) -> None:
 
 
 # ---------------------------------------------------------------------- the statement
-def _statement(s: Session, prepared: Prepared) -> ast.SelectStatement | None:
+def _statement(session: Session, prepared: Prepared) -> ast.SelectStatement | None:
     """The one plain SELECT a cursor can be opened on, None when the text is anything else."""
-    options = s.options
-    statements = s.instance.parse(prepared.text, options.quoted_identifier).statements
+    options = session.options
+    statements = session.instance.parse(prepared.text, options.quoted_identifier).statements
     return statements[0] if len(statements) == 1 and _cursorable(statements[0]) else None
 
 
-def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Program, int]:
+def _cursor_program(session: Session, prepared: Prepared, requested: str) -> tuple[Program, int]:
     """A program that leaves (plan, rows, locals) in a local, and that local's slot."""
     key = (
         "cursor",
         requested,
         prepared.text,
         prepared.definitions,
-        s.database.id,
-        s.options.quoted_identifier,
+        session.database.id,
+        session.options.quoted_identifier,
     )
-    known = s.instance.programs.get(key)
-    if known is not None and known[0].database is s.database:
+    known = session.instance.programs.get(key)
+    if known is not None and known[0].database is session.database:
         return cast("tuple[Program, int]", known)
-    batch = s.instance.parse(prepared.text, s.options.quoted_identifier)
+    batch = session.instance.parse(prepared.text, session.options.quoted_identifier)
     node = batch.statements[0]
-    program = Program("", "", s.database, batch.source)
-    compiler = ProgramCompiler(program, s)
+    program = Program("", "", session.database, batch.source)
+    compiler = ProgramCompiler(program, session)
     if prepared.definitions.strip():
-        declare_parameters(compiler, parse_definitions(s, prepared.definitions))
+        declare_parameters(compiler, parse_definitions(session, prepared.definitions))
     slot = compiler.declare(_RESULT, None)
     compiler.check_variables(node)
     options = CursorOptions(False, True, requested, "READ_ONLY", None, False)
@@ -288,9 +290,9 @@ def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Pro
     def compile_read(node: ast.SelectStatement, context: Context) -> Run:
         plan = compile_plan(node.query, options, context)
 
-        def run(s: SessionState, v: list[Any]) -> None:
-            given = v[:]
-            v[slot] = (plan, plan.read(s, given), given)
+        def run(session: SessionState, variables: list[Any]) -> None:
+            given = variables[:]
+            variables[slot] = (plan, plan.read(session, given), given)
 
         return run
 
@@ -299,7 +301,7 @@ def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Pro
     )
     compiler.emit(node, step, names_objects(node))
     compiler.finish()
-    s.instance.programs.put(key, (program, slot))
+    session.instance.programs.put(key, (program, slot))
     return program, slot
 
 
@@ -313,23 +315,23 @@ def _cursorable(node: ast.Statement) -> TypeGuard[ast.SelectStatement]:
 
 
 # ---------------------------------------------------------------------- fetching
-def _find(s: Session, arguments: list[Argument], procedure: str) -> tuple[int, ApiCursor]:
+def _find(session: Session, arguments: list[Argument], procedure: str) -> tuple[int, ApiCursor]:
     expect(arguments, procedure, "@cursor")
     number = _number(arguments[0], 0)
-    found = s.api_cursors.get(number)
+    found = session.api_cursors.get(number)
     if found is None:
         raise SqlError(16909, procedure, number & 0xFFFFFFFF)
     return number, found
 
 
 def sp_cursorfetch(
-    s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
 ) -> None:
     """sp_cursorfetch cursor [, fetchtype [, rownum [, nrows]]]; status 2 when a move was adjusted.
 
     Raises 16909 for an unknown cursor, 16911 for a move backwards in a forward-only one.
     """
-    number, cursor = _find(s, arguments, "sp_cursorfetch")
+    number, cursor = _find(session, arguments, "sp_cursorfetch")
     arguments = cast("list[Argument]", [*arguments, *[None] * 4][:4])
     fetch = _number(arguments[1], NEXT) & ~_SKIP_CHECK
     if fetch == INFO:
@@ -344,13 +346,13 @@ def sp_cursorfetch(
         if count < 0:
             raise SqlError(16902, "sp_cursorfetch", "nrows")
         cursor, status = _moved(cursor, fetch, _number(arguments[2], 0), count)
-        rows = in_work(s, lambda: _buffer(s, cursor))  # before anything changes: it may wait
-        s.api_cursors[number] = cursor
-        s.fetch_status = 0 if rows else -1
-        s.result(list(cursor.columns), rows)
-        s.done(_SELECT, len(rows))
+        rows = in_work(session, lambda: _buffer(session, cursor))  # first of all: it may wait
+        session.api_cursors[number] = cursor
+        session.fetch_status = 0 if rows else -1
+        session.result(list(cursor.columns), rows)
+        session.done(_SELECT, len(rows))
     if on_return is not None:
-        on_return(s, status)
+        on_return(session, status)
 
 
 def _in_buffer(cursor: ApiCursor) -> tuple[Row, ...]:
@@ -358,14 +360,14 @@ def _in_buffer(cursor: ApiCursor) -> tuple[Row, ...]:
     return cursor.rows[first : first + cursor.size]
 
 
-def _buffer(s: Session, cursor: ApiCursor) -> list[tuple[Any, ...]]:
+def _buffer(session: Session, cursor: ApiCursor) -> list[tuple[Any, ...]]:
     """The rows of the fetch buffer; those of a KEYSET as they are now, a missing one as NULLs."""
     plan = cursor.plan
     if cursor.kind != KEYSET or plan is None or plan.by_keys is None:
         return [(*row.values, _ROW_FETCHED) for row in _in_buffer(cursor)]
-    plan.check_tables(s)
+    plan.check_tables(session)
     missing = (*[None] * len(plan.columns), _ROW_MISSING)
-    now = [plan.by_keys(s, list(cursor.locals), row.keys) for row in _in_buffer(cursor)]
+    now = [plan.by_keys(session, list(cursor.locals), row.keys) for row in _in_buffer(cursor)]
     return [missing if row is None else (*row.values, _ROW_FETCHED) for row in now]
 
 
@@ -406,20 +408,20 @@ def _moved(cursor: ApiCursor, fetch: int, row: int, count: int) -> tuple[ApiCurs
 
 # ---------------------------------------------------------------------- the rest
 def sp_cursorclose(
-    s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
 ) -> None:
     """sp_cursorclose cursor."""
-    number, _cursor = _find(s, arguments, "sp_cursorclose")
-    del s.api_cursors[number]
+    number, _cursor = _find(session, arguments, "sp_cursorclose")
+    del session.api_cursors[number]
     if on_return is not None:
-        on_return(s, 0)
+        on_return(session, 0)
 
 
 def sp_cursoroption(
-    s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
 ) -> None:
     """sp_cursoroption cursor, code, value: SCROLLOPT, CCOPT and ROWCOUNT are told (OUTPUT)."""
-    _, cursor = _find(s, arguments, "sp_cursoroption")
+    _, cursor = _find(session, arguments, "sp_cursoroption")
     expect(arguments, "sp_cursoroption", "@cursor", "@code", "@value")
     code = _number(arguments[1], 0)
     answers = {
@@ -433,12 +435,14 @@ def sp_cursoroption(
         names = {1: "TXTPTR_ONLY", 2: "CURSOR_NAME"}
         raise NotSupported(f"sp_cursoroption with {names.get(code, code)}")
     if on_return is not None:
-        on_return(s, 0)
+        on_return(session, 0)
 
 
-def sp_cursor(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
+def sp_cursor(
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+) -> None:
     """Positioned changes: every cursor here is READ ONLY (16929)."""
-    _find(s, arguments, "sp_cursor")
+    _find(session, arguments, "sp_cursor")
     raise SqlError(16929)
 
 

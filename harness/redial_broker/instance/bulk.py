@@ -24,8 +24,8 @@ def start_load(session: Session, pending: PendingBulk | None, request: BulkLoad)
     if pending is None:
         raise SqlError(4002, text=_NOT_ANNOUNCED)
 
-    def load(s: SessionState, v: list[Any]) -> int | None:
-        return pending.load(s, v, request.columns, request.rows)
+    def load(running: SessionState, variables: list[Any]) -> int | None:
+        return pending.load(running, variables, request.columns, request.rows)
 
     program = Program("", "", session.database, pending.source)
     program.code = [working_step(load), end_of_program]

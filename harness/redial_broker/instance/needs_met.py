@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from redial_broker.instance.sink import Sink
     from redial_broker.ssb import needs as of_ssb
 
-    def _session(s: SessionState) -> tuple[of_engine.Owner, of_ssb.Caller]:
-        return s, s
+    def _session(session: SessionState) -> tuple[of_engine.Owner, of_ssb.Caller]:
+        return session, session
 
     def _database(database: Database) -> tuple[of_engine.Home, of_ssb.BrokerHome]:
         return database, database

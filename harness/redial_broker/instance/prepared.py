@@ -38,12 +38,12 @@ def handle_of(arguments: list[Argument], procedure: str) -> int:
     return cast(int, converted(first.value, first.type or INT, INT) or 0)
 
 
-def give_handle(s: Session, arguments: list[Argument], prepared: Prepared) -> None:
+def give_handle(session: Session, arguments: list[Argument], prepared: Prepared) -> None:
     """Give out a handle; one passed in (a re-prepare on the same cursor) is dropped first."""
     old = handle_of(arguments, "sp_prepare")
     if old:
-        s.prepared.pop(old, None)
-    s.last_handle += 1
-    s.prepared[s.last_handle] = prepared
+        session.prepared.pop(old, None)
+    session.last_handle += 1
+    session.prepared[session.last_handle] = prepared
     if arguments[0].set is not None:
-        arguments[0].set(converted(s.last_handle, INT, arguments[0].type or INT))
+        arguments[0].set(converted(session.last_handle, INT, arguments[0].type or INT))

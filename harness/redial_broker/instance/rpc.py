@@ -31,11 +31,11 @@ def start_call(session: Session, call: Rpc) -> None:
     arguments = [_argument(session, ordinal, param) for ordinal, param in enumerate(call.params)]
     name = parse_name(call.name)
 
-    def returned(s: Session, status: int) -> None:
-        s.status = status
+    def returned(session: Session, status: int) -> None:
+        session.status = status
 
-    def step(s: SessionState, _: list[Any]) -> int | None:
-        return call_named(s, name, arguments, returned, 1)
+    def step(session: SessionState, _: list[Any]) -> int | None:
+        return call_named(session, name, arguments, returned, 1)
 
     program = Program("", "", session.database, Source(call.name))
     program.code = [step, end_of_program]
@@ -63,73 +63,79 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def sp_prepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
+def sp_prepare(
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+) -> None:
     """sp_prepare @handle OUTPUT, @params, @stmt [, options]."""
     expect(arguments, "sp_prepare", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
-    text_program(s, prepared.text, prepared.definitions)  # syntax errors belong here
-    give_handle(s, arguments, prepared)
-    _return(s, on_return)
+    text_program(session, prepared.text, prepared.definitions)  # syntax errors belong here
+    give_handle(session, arguments, prepared)
+    _return(session, on_return)
 
 
 def sp_prepexec(
-    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int:
     """sp_prepexec @handle OUTPUT, @params, @stmt, values...: prepare and run in one call."""
     expect(arguments, "sp_prepexec", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
-    program = text_program(s, prepared.text, prepared.definitions)
-    give_handle(s, arguments, prepared)
-    frame = call_program(s, program, arguments[3:], next_pc)
+    program = text_program(session, prepared.text, prepared.definitions)
+    give_handle(session, arguments, prepared)
+    frame = call_program(session, program, arguments[3:], next_pc)
     frame.on_return = on_return
     return SWITCH
 
 
 def sp_prepexecrpc(
-    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_prepexecrpc @handle OUTPUT, procedure, values...: what ODBC makes of {CALL p(?)}."""
     expect(arguments, "sp_prepexecrpc", "@handle", "@rpcname")
     name = _text(arguments[1].value)
-    give_handle(s, arguments, Prepared("", "", name))
-    return call_named(s, parse_name(name), arguments[2:], on_return, next_pc)
+    give_handle(session, arguments, Prepared("", "", name))
+    return call_named(session, parse_name(name), arguments[2:], on_return, next_pc)
 
 
 def sp_execute(
-    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_execute @handle, values...; 8179 for a handle that does not exist."""
     handle = handle_of(arguments, "sp_execute")
-    prepared = s.prepared.get(handle)
+    prepared = session.prepared.get(handle)
     if prepared is None:
         raise SqlError(8179, handle)
     if prepared.procedure:
-        return call_named(s, parse_name(prepared.procedure), arguments[1:], on_return, next_pc)
-    program = text_program(s, prepared.text, prepared.definitions)
-    frame = call_program(s, program, arguments[1:], next_pc)
+        return call_named(
+            session, parse_name(prepared.procedure), arguments[1:], on_return, next_pc
+        )
+    program = text_program(session, prepared.text, prepared.definitions)
+    frame = call_program(session, program, arguments[1:], next_pc)
     frame.on_return = on_return
     return SWITCH
 
 
-def sp_unprepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
+def sp_unprepare(
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+) -> None:
     """sp_unprepare @handle; 8179 for a handle that does not exist."""
     handle = handle_of(arguments, "sp_unprepare")
-    if s.prepared.pop(handle, None) is None:
+    if session.prepared.pop(handle, None) is None:
         raise SqlError(8179, handle)
-    _return(s, on_return)
+    _return(session, on_return)
 
 
 def sp_reset_connection(
-    s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+    session: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
 ) -> None:
     """python-tds resets a pooled connection by calling this by name."""
-    s.reset()
-    _return(s, on_return)
+    session.reset()
+    _return(session, on_return)
 
 
-def _return(s: Session, on_return: OnReturn) -> None:
+def _return(session: Session, on_return: OnReturn) -> None:
     if on_return is not None:
-        on_return(s, 0)
+        on_return(session, 0)
 
 
 # exec calls each with four arguments; the type of its table says two.

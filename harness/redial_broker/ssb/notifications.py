@@ -86,7 +86,7 @@ class SystemQueue(Queue):
 # ---------------------------------------------------------------------- CREATE and DROP
 def create(
     home: Broker,
-    s: Caller,
+    session: Caller,
     name: str,
     scope: str,
     queue: Queue | None,
@@ -112,7 +112,7 @@ def create(
     # Nothing leaves the instance, so there is nothing to encrypt.
     handle = verbs.begin_dialog(
         home,
-        s,
+        session,
         names.EVENT_SERVICE,
         service_name,
         broker_instance=broker_instance,
@@ -133,12 +133,14 @@ def create(
         home.engine.clock.now(),
         creator,
     )
-    home.engine.journal.put(s.work(), where, where.notifications, key, made)
-    _watch(s.work(), queue, made, 1)
+    home.engine.journal.put(session.work(), where, where.notifications, key, made)
+    _watch(session.work(), queue, made, 1)
     return made
 
 
-def drop(home: Broker, s: Caller, scope: str, queue: Queue | None, name: str) -> EventNotification:
+def drop(
+    home: Broker, session: Caller, scope: str, queue: Queue | None, name: str
+) -> EventNotification:
     """DROP EVENT NOTIFICATION: its conversation is ended. Raises SqlError 15151."""
     where, key = _place(home, scope, queue, name)
     found = where.notifications.get(key)
@@ -146,17 +148,17 @@ def drop(home: Broker, s: Caller, scope: str, queue: Queue | None, name: str) ->
         raise SqlError(15151, "drop", "event notification", name)
     endpoint = home.endpoints.get(found.handle)
     if endpoint is not None and endpoint.own == OPEN:
-        _send_before_drop(home, s, found, endpoint)
-        verbs.end_conversation(home, s, found.handle)
-    home.engine.journal.put(s.work(), where, where.notifications, key, MISSING)
-    _watch(s.work(), queue, found, -1)
+        _send_before_drop(home, session, found, endpoint)
+        verbs.end_conversation(home, session, found.handle)
+    home.engine.journal.put(session.work(), where, where.notifications, key, MISSING)
+    _watch(session.work(), queue, found, -1)
     return found
 
 
-def drop_of_queue(queue: Queue, s: Caller) -> None:
+def drop_of_queue(queue: Queue, session: Caller) -> None:
     """DROP QUEUE takes the queue's notifications along."""
     for found in of_queue(queue):
-        drop(queue.broker, s, QUEUE, queue, found.name)
+        drop(queue.broker, session, QUEUE, queue, found.name)
 
 
 def find(home: Broker, scope: str, queue: Queue | None, name: str) -> EventNotification | None:
@@ -250,10 +252,10 @@ def committed(home: Broker, transaction: Transaction) -> None:
 
 
 def _send_before_drop(
-    home: Broker, s: Caller, notification: EventNotification, endpoint: Endpoint
+    home: Broker, session: Caller, notification: EventNotification, endpoint: Endpoint
 ) -> None:
     """Events of the very transaction that drops the notification are sent, then it is dropped."""
-    transaction = s.work()
+    transaction = session.work()
     verbs.lock_group(home, transaction, endpoint.group)
     for key in sorted(home.raised):
         writer, asked, _, body = home.raised[key]

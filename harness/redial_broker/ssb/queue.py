@@ -338,10 +338,10 @@ class Queue(Part):
         """Columns with names of services, contracts and message types."""
         return columns.BROKER_NAMES
 
-    def select_rows(self, s: Caller, nolock: bool) -> list[RowValues]:
+    def select_rows(self, session: Caller, nolock: bool) -> list[RowValues]:
         """Rows for SELECT. Without nolock a row that is not committed is waited for (S lock)."""
         engine = self.broker.engine
-        transaction = None if nolock else s.work()
+        transaction = None if nolock else session.work()
         found: list[RowValues] = []
         for endpoint in self._living():
             inbox = endpoint.inbox

@@ -28,17 +28,17 @@ RECEIVE_LOG, MESSAGE_LOG = 388, 200
 Taken = tuple["Endpoint", tuple]  # type: ignore[type-arg]  # Stored
 
 
-def _enter(queue: Queue, s: Caller) -> tuple[Transaction, bool]:
+def _enter(queue: Queue, session: Caller) -> tuple[Transaction, bool]:
     """Begin to read a queue: its lock, no longer among those who wait, and it must be on.
 
     Returns the transaction and whether the lock is new to it. Raises SqlError 9617; Wait for DDL.
     """
-    transaction = s.work()
+    transaction = session.work()
     fresh = queue.lock_key not in transaction.locks
     if fresh:
         queue.broker.engine.locks.acquire(transaction, queue.lock_key, "IX")
-    if s.id in queue.waiters:
-        queue.stop_waiting(s)
+    if session.id in queue.waiters:
+        queue.stop_waiting(session)
     if not queue.enabled:
         raise SqlError(9617, queue.name)
     return transaction, fresh
@@ -46,7 +46,7 @@ def _enter(queue: Queue, s: Caller) -> tuple[Transaction, bool]:
 
 def receive(
     queue: Queue,
-    s: Caller,
+    session: Caller,
     top: int | None = None,
     *,
     handle: str | None = None,
@@ -59,7 +59,7 @@ def receive(
     by_handle, by_group: a WHERE clause was given. Returns (endpoint, message) pairs, none when
     nothing can be received now. Raises SqlError 9617, 8418, 8420, 8426, 8436; Wait only for DDL.
     """
-    transaction, fresh = _enter(queue, s)
+    transaction, fresh = _enter(queue, session)
     own = value(queue.broker.engine, "own_message_visible")
     if by_handle:
         taken = _of_handle(queue, transaction, handle, top, own)
@@ -76,35 +76,35 @@ def receive(
     return taken
 
 
-def received(queue: Queue, s: Caller, taken: list[Taken], named: bool = False) -> None:
+def received(queue: Queue, session: Caller, taken: list[Taken], named: bool = False) -> None:
     """The RECEIVE has succeeded: the monitor sees it, a rollback from now on counts as poison."""
-    transaction = s.transaction
+    transaction = session.transaction
     last = None
     for endpoint, message in taken:
         if endpoint is not last:
             last = endpoint
             queue.broker.note(transaction, ("ssb.received", endpoint.inbox, message[1]))  # type: ignore[arg-type]
     if queue.activation is not None or queue.watched:
-        queue.monitor.received(s, len(taken), named)
+        queue.monitor.received(session, len(taken), named)
 
 
-def wait_for_message(queue: Queue, s: Caller, timeout_ms: int, named: bool = False) -> None:
+def wait_for_message(queue: Queue, session: Caller, timeout_ms: int, named: bool = False) -> None:
     """WAITFOR with nothing to receive: raises Wait, unless the time is over.
 
     timeout_ms below 0: for ever. The statement runs again when a message may be there.
     """
-    if s.expired or timeout_ms == 0:
+    if session.expired or timeout_ms == 0:
         return
-    queue.wait(s, named)
-    s.wait_for("queue", queue, timeout_ms)
+    queue.wait(session, named)
+    session.wait_for("queue", queue, timeout_ms)
 
 
-def get_group(queue: Queue, s: Caller) -> str | None:
+def get_group(queue: Queue, session: Caller) -> str | None:
     """GET CONVERSATION GROUP: lock the next group that has messages; None when there is none.
 
     Groups this transaction has locked already come last, so that repeated calls lock several.
     """
-    transaction, fresh = _enter(queue, s)
+    transaction, fresh = _enter(queue, session)
     own = value(queue.broker.engine, "own_message_visible")
     locked: Group | None = None
     for inbox in list(queue.ready.values()):
@@ -236,7 +236,7 @@ def _take(
     journal.assign(transaction, inbox, "head", end)
 
 
-def looked(queue: Queue, s: Caller, group_id: str | None) -> None:
+def looked(queue: Queue, session: Caller, group_id: str | None) -> None:
     """A GET CONVERSATION GROUP was run: for the queue monitor it is a RECEIVE."""
     if queue.activation is not None or queue.watched:
-        queue.monitor.received(s, 0 if group_id is None else 1, False)
+        queue.monitor.received(session, 0 if group_id is None else 1, False)

@@ -79,7 +79,7 @@ def conversation(
 # ---------------------------------------------------------------------- BEGIN DIALOG
 def begin_dialog(
     broker: Broker,
-    s: Caller,
+    session: Caller,
     from_service: str | None,
     to_service: str | None,
     *,
@@ -99,11 +99,11 @@ def begin_dialog(
     far_broker = _far_broker(broker, broker_instance)
     if lifetime is not None and not 1 <= lifetime <= names.NEVER:
         raise SqlError(8411, lifetime, 1, names.NEVER)
-    transaction = s.work()
+    transaction = session.work()
     group = _related(broker, transaction, service, related_conversation, related_group)
-    handle = s.new_guid()
+    handle = session.new_guid()
     if group is None:
-        group = Group(broker, related_group or s.new_guid(), service)
+        group = Group(broker, related_group or session.new_guid(), service)
     lock_group(broker, transaction, group)
     endpoint = Endpoint(
         service,
@@ -182,10 +182,10 @@ def _related(
 
 # ---------------------------------------------------------------------- SEND
 def send(
-    broker: Broker, s: Caller, handle: str | None, type_name: str | None, body: bytes | None
+    broker: Broker, session: Caller, handle: str | None, type_name: str | None, body: bytes | None
 ) -> None:
     """SEND ON CONVERSATION one handle. body: None when omitted or empty."""
-    transaction = s.work()
+    transaction = session.work()
     endpoint = conversation(broker, transaction, handle)
     message_type = _sendable(endpoint, transaction, type_name, body)
     send_meets_end(transaction, endpoint)
@@ -194,10 +194,14 @@ def send(
 
 
 def send_many(
-    broker: Broker, s: Caller, handles: list[str | None], type_name: str | None, body: bytes | None
+    broker: Broker,
+    session: Caller,
+    handles: list[str | None],
+    type_name: str | None,
+    body: bytes | None,
 ) -> None:
     """SEND ON CONVERSATION (several): all or none. Errors name the position, from 1."""
-    transaction = s.work()
+    transaction = session.work()
     seen: set[str] = set()
     for position, handle in enumerate(handles, 1):
         if handle is not None and handle in seen:
@@ -291,9 +295,9 @@ def _retain(
 
 
 # ---------------------------------------------------------------------- END CONVERSATION
-def end_conversation(broker: Broker, s: Caller, handle: str | None) -> None:
+def end_conversation(broker: Broker, session: Caller, handle: str | None) -> None:
     """END CONVERSATION: EndDialog follows what this side has sent before."""
-    transaction = s.work()
+    transaction = session.work()
     endpoint = _endable(broker, transaction, handle)
     if not endpoint.usable(transaction) or endpoint.state(transaction) == "SO":
         _close(transaction, endpoint)
@@ -314,7 +318,7 @@ def end_conversation(broker: Broker, s: Caller, handle: str | None) -> None:
 
 
 def end_with_error(
-    broker: Broker, s: Caller, handle: str | None, code: int | None, description: str | None
+    broker: Broker, session: Caller, handle: str | None, code: int | None, description: str | None
 ) -> None:
     """END CONVERSATION WITH ERROR: pending messages of this side are dropped (END page).
 
@@ -326,7 +330,7 @@ def end_with_error(
         raise SqlError(8422)
     if code <= 0:
         raise SqlError(value(broker.engine, "end_error_code_number"))
-    transaction = s.work()
+    transaction = session.work()
     endpoint = _endable(broker, transaction, handle)
     if not endpoint.usable(transaction) or endpoint.state(transaction) == "SO":
         _close(transaction, endpoint)
@@ -345,12 +349,12 @@ def end_with_error(
     _leave(transaction, endpoint, delivered)
 
 
-def end_with_cleanup(broker: Broker, s: Caller, handle: str | None) -> None:
+def end_with_cleanup(broker: Broker, session: Caller, handle: str | None) -> None:
     """END CONVERSATION WITH CLEANUP: everything of this side goes, the peer is not told.
 
     The caller has checked that a CLOSED conversation is cleaned by a db_owner (28006).
     """
-    transaction = s.work()
+    transaction = session.work()
     endpoint = conversation(broker, transaction, handle)
     end_meets_rows(transaction, endpoint)
     _drop_pending(transaction, endpoint)
@@ -405,12 +409,12 @@ def _drop_pending(transaction: Transaction, endpoint: Endpoint) -> None:
 
 
 # ---------------------------------------------------------------------- TIMER and MOVE
-def begin_timer(broker: Broker, s: Caller, handle: str | None, seconds: int | None) -> None:
+def begin_timer(broker: Broker, session: Caller, handle: str | None, seconds: int | None) -> None:
     """BEGIN CONVERSATION TIMER: one per side, replaced by the next.
 
     seconds: from now. Raises SqlError 8418, 8426, 8458 and 8410.
     """
-    transaction = s.work()
+    transaction = session.work()
     endpoint = conversation(broker, transaction, handle)
     state = endpoint.state(transaction)
     if state in {"DI", "ER"}:
@@ -430,12 +434,14 @@ def begin_timer(broker: Broker, s: Caller, handle: str | None, seconds: int | No
     transaction.log_used += SEND_LOG
 
 
-def move_conversation(broker: Broker, s: Caller, handle: str | None, group_id: str | None) -> None:
+def move_conversation(
+    broker: Broker, session: Caller, handle: str | None, group_id: str | None
+) -> None:
     """MOVE CONVERSATION handle TO group: both groups are locked, both of one service.
 
     Raises SqlError 8418, 8420, 8426, 8436, 8438 and 8439.
     """
-    transaction = s.work()
+    transaction = session.work()
     if group_id is None:
         raise SqlError(8420)
     endpoint = conversation(broker, transaction, handle)

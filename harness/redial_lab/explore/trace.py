@@ -202,24 +202,28 @@ class TracingMachine(Machine):
         super().__init__(machine.finished)
         self.noted: list[tuple[Session, Place, bool, bool]] = []
 
-    def run(self, s: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
+    def run(self, session: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
         """As ``Machine.run``, one statement at a time."""
         shared_done = False
         status = READY
-        while s.frames and budget > 0:
-            if s.pending is not None:  # an error comes first: its handler runs, if there is one
-                status = super().run(s, 0)
+        while session.frames and budget > 0:
+            if (
+                session.pending is not None
+            ):  # an error comes first: its handler runs, if there is one
+                status = super().run(session, 0)
             else:
-                frame = s.frames[-1]
+                frame = session.frames[-1]
                 info = frame.program.infos[frame.pc]
                 if single and shared_done and info.shared:
                     return READY
                 shared_done = shared_done or info.shared
                 place = place_of(frame)
-                status = super().run(s, 1)
+                status = super().run(session, 1)
                 budget -= 1
                 if place is not None:
-                    self.noted.append((cast(Session, s), place, info.shared, s.wait is not None))
+                    self.noted.append(
+                        (cast(Session, session), place, info.shared, session.wait is not None)
+                    )
             if status != READY:
                 return status
         return status

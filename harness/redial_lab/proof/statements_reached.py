@@ -64,12 +64,12 @@ class _NotingMachine(Machine):
         self.programs: dict[int, Program] = {}
 
     def call(  # more, values: as ``Machine`` has them
-        self, s: SessionState, program: Program, values: list[Any], **more: Any
+        self, session: SessionState, program: Program, values: list[Any], **more: Any
     ) -> Frame:
         if program.object_id and not isinstance(program.code, _Noted):
             program.code = _Noted(program.code)
             self.programs[id(program)] = program
-        return super().call(s, program, values, **more)
+        return super().call(session, program, values, **more)
 
 
 class Watch:

@@ -113,14 +113,14 @@ class Inference:
 
     def table(self, name: ast.ObjectName) -> Table | None:
         """Remember a table that is named."""
-        s = self.session
+        session = self.session
         found = (
-            s.temp_tables.get(name.name.lower())
+            session.temp_tables.get(name.name.lower())
             if name.name.startswith("#")
-            else s.database.resolve(name.schema, name.name, s)
+            else session.database.resolve(name.schema, name.name, session)
         )
         if isinstance(found, View):  # its columns as a table's
-            found = Table(s.engine.journal, found.name, list(found.columns))
+            found = Table(session.engine.journal, found.name, list(found.columns))
         if isinstance(found, Table) and found not in self.tables:
             self.tables.append(found)
         return found if isinstance(found, Table) else None
@@ -175,10 +175,10 @@ class Inference:
 
     def execute(self, node: ast.ExecuteProcedure) -> None:
         """Arguments against a procedure's parameters."""
-        s = self.session
+        session = self.session
         if not isinstance(node.procedure, ast.ObjectName):
             return
-        found = s.database.resolve(node.procedure.schema, node.procedure.name, s)
+        found = session.database.resolve(node.procedure.schema, node.procedure.name, session)
         if node.return_variable is not None:
             self.suggest(node.return_variable, INT, output=True)
         if not isinstance(found, Procedure):
@@ -193,7 +193,7 @@ class Inference:
             )
             if parameter is None:
                 continue
-            table_type = s.database.find_type(parameter.data_type.name)
+            table_type = session.database.find_type(parameter.data_type.name)
             if isinstance(table_type, TableType):
                 self.found.setdefault(
                     getattr(argument.value, "name", "").lower(),
@@ -202,7 +202,7 @@ class Inference:
                 continue
             self.suggest(
                 argument.value,
-                parameter_type(s.database, parameter),
+                parameter_type(session.database, parameter),
                 output=bool(argument.output),
                 formal=parameter.variable.name,
             )
@@ -265,18 +265,20 @@ def undeclared(batch: ast.Batch, declared: set[str]) -> list[str]:
 @procedure("sp_describe_undeclared_parameters", tsql=REQUIRED, params=None)
 def sp_describe_undeclared_parameters(call: Call) -> None:
     """One row per undeclared parameter. Raises 11501 (compile error) and 11502 (no type)."""
-    s = call.session
+    session = call.session
     text = call.text("tsql") or ""
     try:
-        batch = s.instance.parse(text)
+        batch = session.instance.parse(text)
     except SqlError as error:
         raise SqlError(11501) from error
     declared: set[str] = set()
     if call.text("params"):
         from redial_broker.exec.execute import parse_definitions
 
-        declared = {p.variable.name.lower() for p in parse_definitions(s, call.text("params"))}
-    inference = Inference(s)
+        declared = {
+            p.variable.name.lower() for p in parse_definitions(session, call.text("params"))
+        }
+    inference = Inference(session)
     for statement in batch.statements:
         inference.statement(statement)
     rows = []
@@ -284,11 +286,11 @@ def sp_describe_undeclared_parameters(call: Call) -> None:
         suggestion = inference.found.get(name.lower())
         if suggestion is None:
             raise SqlError(11502, text[:200])
-        rows.append(row(s, ordinal, name, suggestion))
+        rows.append(row(session, ordinal, name, suggestion))
     call.answer(COLUMNS, rows)
 
 
-def row(s: Any, ordinal: int, name: str, suggestion: Suggestion) -> tuple:
+def row(session: Any, ordinal: int, name: str, suggestion: Suggestion) -> tuple:
     """One row of the answer."""
     table_type = suggestion.table_type
     if table_type is not None:
@@ -301,7 +303,7 @@ def row(s: Any, ordinal: int, name: str, suggestion: Suggestion) -> tuple:
             0,
             0,
             table_type.user_type_id,
-            s.database.name,
+            session.database.name,
             table_type.schema,
             table_type.name,
             *[None] * 5,

@@ -18,7 +18,7 @@ def prepare(call: Call) -> int:
 
     xpath_namespaces: an element whose declarations name the prefixes patterns may use.
     """
-    s = call.session
+    session = call.session
     text = call.text("xmltext") or "<empty/>"
     prefixes: tuple[tuple[str, str], ...] = ()
     try:
@@ -28,10 +28,10 @@ def prepare(call: Call) -> int:
             prefixes = tuple((prefix, uri) for prefix, uri in root.nsmap.items() if prefix)
     except etree.XMLSyntaxError as error:
         raise SqlError(6602, error.msg, state=2) from None
-    s.engine.journal.save(s)
-    handle = s.xml_documents.get("next", 1)
-    s.xml_documents["next"] = handle + _STEP
-    s.xml_documents[handle] = (text, prefixes)
+    session.engine.journal.save(session)
+    handle = session.xml_documents.get("next", 1)
+    session.xml_documents["next"] = handle + _STEP
+    session.xml_documents[handle] = (text, prefixes)
     call.give("hdoc", handle)
     return 0
 
@@ -39,9 +39,9 @@ def prepare(call: Call) -> int:
 @procedure("sp_xml_removedocument", hdoc=REQUIRED)
 def remove(call: Call) -> int:
     """Forget a document. Raises 8179 for a handle that is none of the session's."""
-    s, handle = call.session, call.number("hdoc")
-    if handle not in s.xml_documents:
+    session, handle = call.session, call.number("hdoc")
+    if handle not in session.xml_documents:
         raise SqlError(8179, handle or 0, state=5)
-    s.engine.journal.save(s)
-    del s.xml_documents[handle]
+    session.engine.journal.save(session)
+    del session.xml_documents[handle]
     return 0

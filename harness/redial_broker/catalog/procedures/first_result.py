@@ -120,13 +120,13 @@ def sp_describe_first_result_set(call: Call) -> None:
     call.answer(COLUMNS, [describe_row(n, column) for n, column in enumerate(found or [], 1)])
 
 
-def first_result(s: Any, text: str, definitions: str) -> list[ResultColumn] | None:
+def first_result(session: Any, text: str, definitions: str) -> list[ResultColumn] | None:
     """The columns of the first result of a batch, None when it has none."""
-    batch = s.instance.parse(text)
-    program = Program("", "", s.database, batch.source)
-    compiler = ProgramCompiler(program, s)
+    batch = session.instance.parse(text)
+    program = Program("", "", session.database, batch.source)
+    compiler = ProgramCompiler(program, session)
     if definitions.strip():
-        declare_parameters(compiler, parse_definitions(s, definitions))
+        declare_parameters(compiler, parse_definitions(session, definitions))
     return _of_statements(batch.statements, compiler)
 
 
@@ -156,17 +156,17 @@ def _of_statements(nodes: list[Any], compiler: ProgramCompiler) -> list[ResultCo
 
 def _of_procedure(node: ast.ExecuteProcedure, compiler: ProgramCompiler) -> Any:
     context = compiler.context
-    s = context.session
+    session = context.session
     name = node.procedure
     if isinstance(name, ast.Variable):
         raise context.not_supported(node, "sp_describe_first_result_set of EXECUTE @name")
-    database = s.instance.database(name.database) if name.database else s.database
-    found = database.resolve(name.schema, name.name, s)
+    database = session.instance.database(name.database) if name.database else session.database
+    found = database.resolve(name.schema, name.name, session)
     if not isinstance(found, Procedure):
         if name.name.lower() in SYSTEM_PROCEDURES:
             raise context.not_supported(node, "sp_describe_first_result_set of a system procedure")
         raise SqlError(2812, ".".join(part for part in name.parts if part), state=62)
-    inner = ProgramCompiler(Program(found.name, found.schema, database, found.source), s)
+    inner = ProgramCompiler(Program(found.name, found.schema, database, found.source), session)
     declare_parameters(inner, found.node.parameters)
     return _of_statements(found.node.body, inner)
 

@@ -50,7 +50,7 @@ _WORDS = {
 def sp_depends(call: Call) -> int:
     """What an object refers to, and what refers to it; columns are left out (NULL)."""
     database, item = named(call, "objname", (Module, Table))
-    s = call.session
+    session = call.session
 
     def word(other: Any) -> str:
         return _WORDS.get(type_code(other)[0], type_code(other)[1].lower())
@@ -62,13 +62,15 @@ def sp_depends(call: Call) -> int:
     ]
     users = referrers(database, item)
     if found:
-        s.info("In the current database, the specified object references the following:")
+        session.info("In the current database, the specified object references the following:")
         call.answer(DEPENDS, [(f"{o.schema}.{o.name}", word(o), "no", "yes", None) for o in found])
     if users:
-        s.info("In the current database, the specified object is referenced by the following:")
+        session.info(
+            "In the current database, the specified object is referenced by the following:"
+        )
         call.answer(DEPENDENTS, [(f"{o.schema}.{o.name}", word(o)) for o in users])
     if not found and not users:
-        s.info("Object does not reference any object, and no objects reference it.", 0, 15461)
+        session.info("Object does not reference any object, and no objects reference it.", 0, 15461)
     return 0
 
 

@@ -34,22 +34,22 @@ Date nvarchar(24)
 Size int""")
 
 
-def may_read(s: Any) -> None:
+def may_read(session: Any) -> None:
     """Raise SqlError 15003 for who is neither securityadmin nor may view error logs."""
-    if SECURITY_ADMIN not in server_identity(s) and not has_server_permission(
-        s, "VIEW ANY ERROR LOG"
+    if SECURITY_ADMIN not in server_identity(session) and not has_server_permission(
+        session, "VIEW ANY ERROR LOG"
     ):
         raise SqlError(15003, "securityadmin")
 
 
-def matching(s: Any, number: int, kind: int, words: list[str | None]) -> list[tuple]:
+def matching(session: Any, number: int, kind: int, words: list[str | None]) -> list[tuple]:
     """Lines of one log that contain all the words, without regard to case."""
     if kind != 1:
         raise NotSupported("the SQL Server Agent's log")
     wanted = [word.lower() for word in words if word]
     return [
         line
-        for line in s.instance.error_log.file(number)
+        for line in session.instance.error_log.file(number)
         if all(word in line[2].lower() for word in wanted)
     ]
 
@@ -57,10 +57,10 @@ def matching(s: Any, number: int, kind: int, words: list[str | None]) -> list[tu
 @procedure("sp_readerrorlog", p1=0, p2=1, p3=None, p4=None)
 def sp_readerrorlog(call: Call) -> None:
     """Lines of the current log (0) or an archived one: what both words are in."""
-    s = call.session
-    may_read(s)
+    session = call.session
+    may_read(session)
     found = matching(
-        s, call.number("p1") or 0, call.number("p2") or 1, [call.text("p3"), call.text("p4")]
+        session, call.number("p1") or 0, call.number("p2") or 1, [call.text("p3"), call.text("p4")]
     )
     call.answer(LINES, found)
 
@@ -77,10 +77,10 @@ def sp_readerrorlog(call: Call) -> None:
 )
 def xp_readerrorlog(call: Call) -> None:
     """The same by log number, kind, two words, first and last moment, and order asc or desc."""
-    s = call.session
-    may_read(s)
+    session = call.session
+    may_read(session)
     found = matching(
-        s,
+        session,
         call.number("number") or 0,
         call.number("kind") or 1,
         [call.text("first"), call.text("second")],
@@ -105,23 +105,23 @@ def _moment(value: Any) -> datetime | None:
 @procedure("sp_cycle_errorlog")
 def sp_cycle_errorlog(call: Call) -> None:
     """Begin a new log; six old ones are kept. For members of sysadmin."""
-    s = call.session
-    if SYSADMIN not in server_identity(s):
+    session = call.session
+    if SYSADMIN not in server_identity(session):
         raise SqlError(15003, "sysadmin")
-    s.instance.error_log.cycle()
-    s.info(DONE, 10, 2528)
+    session.instance.error_log.cycle()
+    session.info(DONE, 10, 2528)
 
 
 @procedure("xp_enumerrorlogs", "sp_enumerrorlogs", p1=1)
 def sp_enumerrorlogs(call: Call) -> None:
     """The logs there are: number, when they were begun or ended, characters in them."""
-    s = call.session
-    may_read(s)
-    log = s.instance.error_log
+    session = call.session
+    may_read(session)
+    log = session.instance.error_log
     rows = []
     for number in range(log.count):
         lines = log.file(number)
-        last = lines[-1][0] if lines else s.now()
+        last = lines[-1][0] if lines else session.now()
         rows.append(
             (str(number), last.strftime("%m/%d/%Y  %H:%M"), sum(len(line[2]) for line in lines))
         )
@@ -131,16 +131,16 @@ def sp_enumerrorlogs(call: Call) -> None:
 @procedure("xp_logevent", error_number=REQUIRED, message=REQUIRED, severity="INFORMATIONAL")
 def xp_logevent(call: Call) -> None:
     """A message of one's own into the ERRORLOG; the client hears nothing (its page)."""
-    s = call.session
+    session = call.session
     number, severity = call.number("error_number") or 0, (call.text("severity") or "").upper()
     if number <= 50000 or severity not in {"INFORMATIONAL", "WARNING", "ERROR"}:
         raise SqlError(15021, "error_number" if number <= 50000 else "severity")
-    if SYSADMIN not in server_identity(s):
-        s.check_permission("EXECUTE", s.database.server.databases["master"])
+    if SYSADMIN not in server_identity(session):
+        session.check_permission("EXECUTE", session.database.server.databases["master"])
     level = {"INFORMATIONAL": 10, "WARNING": 10, "ERROR": 16}[severity]
-    log = s.instance.error_log
-    log.write(f"spid{s.id}", f"Error: {number}, Severity: {level}, State: 1")
-    log.write(f"spid{s.id}", call.text("message") or "")
+    log = session.instance.error_log
+    log.write(f"spid{session.id}", f"Error: {number}, Severity: {level}, State: 1")
+    log.write(f"spid{session.id}", call.text("message") or "")
 
 
 # ---------------------------------------------------------------------- user messages
@@ -155,8 +155,8 @@ def xp_logevent(call: Call) -> None:
 )
 def sp_addmessage(call: Call) -> None:
     """A message for RAISERROR(number, ...). Raises SqlError 15040, 15041, 15043, 15271, 15247."""
-    s = call.session
-    if not has_server_permission(s, "ALTER TRACE"):
+    session = call.session
+    if not has_server_permission(session, "ALTER TRACE"):
         raise SqlError(15247)
     number, severity = call.number("msgnum") or 0, call.number("severity") or 0
     with_log = (call.text("with_log") or "").upper()
@@ -169,11 +169,11 @@ def sp_addmessage(call: Call) -> None:
         raise SqlError(15041)
     if with_log not in {"TRUE", "FALSE"}:
         raise SqlError(15271)
-    server = s.database.server
+    server = session.database.server
     if (number, 1033) in server.messages and (call.text("replace") or "").lower() != "replace":
         raise SqlError(15043)
-    s.engine.journal.put(
-        s.work(),
+    session.engine.journal.put(
+        session.work(),
         server,
         server.messages,
         (number, 1033),
@@ -184,24 +184,24 @@ def sp_addmessage(call: Call) -> None:
 @procedure("sp_dropmessage", msgnum=REQUIRED, lang=None)
 def sp_dropmessage(call: Call) -> None:
     """Take a message of sp_addmessage away. Raises SqlError 15178, 15179, 15247."""
-    s = call.session
-    server, number = s.database.server, call.number("msgnum") or 0
-    if not has_server_permission(s, "ALTER TRACE"):
+    session = call.session
+    server, number = session.database.server, call.number("msgnum") or 0
+    if not has_server_permission(session, "ALTER TRACE"):
         raise SqlError(15247)
     if number <= 50000:
         raise SqlError(15178)
     if (number, 1033) not in server.messages:
         raise SqlError(15179, number)
-    s.engine.journal.put(s.work(), server, server.messages, (number, 1033), MISSING)
+    session.engine.journal.put(session.work(), server, server.messages, (number, 1033), MISSING)
 
 
 @procedure("sp_altermessage", message_id=REQUIRED, parameter=REQUIRED, parameter_value=REQUIRED)
 def sp_altermessage(call: Call) -> None:
     """Whether a message goes to the log: parameter WITH_LOG, value true or false (its page)."""
-    s = call.session
-    server, number = s.database.server, call.number("message_id") or 0
+    session = call.session
+    server, number = session.database.server, call.number("message_id") or 0
     value = (call.text("parameter_value") or "").upper()
-    if not has_server_permission(s, "ALTER TRACE"):
+    if not has_server_permission(session, "ALTER TRACE"):
         raise SqlError(15247)
     if (call.text("parameter") or "").upper() != "WITH_LOG":
         raise SqlError(15176)
@@ -214,8 +214,8 @@ def sp_altermessage(call: Call) -> None:
             if number > 50000
             else NotSupported("sp_altermessage of a message of the server")
         )
-    s.engine.journal.put(
-        s.work(),
+    session.engine.journal.put(
+        session.work(),
         server,
         server.messages,
         (number, 1033),

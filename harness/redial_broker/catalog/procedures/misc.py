@@ -21,13 +21,13 @@ GRANTED, AFTER_WAIT, TIMED_OUT, CANCELLED, DEADLOCK, BAD_CALL = 0, 1, -1, -2, -3
 """Return codes of sp_getapplock (its page)."""
 
 
-def holder_of(s: Any, owner: str, create: bool) -> Any:
+def holder_of(session: Any, owner: str, create: bool) -> Any:
     """The transaction that owns the lock: the session's current one, or its session-long one."""
     if owner.lower() == "session":
-        server = s.database.server
-        return server.session_holder(s) if create else server.session_locks.get(s.id)
+        server = session.database.server
+        return server.session_holder(session) if create else server.session_locks.get(session.id)
     # A transaction's lock needs one the user has begun.
-    return s.transaction if s.trancount else None
+    return session.transaction if session.trancount else None
 
 
 @procedure(
@@ -40,7 +40,7 @@ def holder_of(s: Any, owner: str, create: bool) -> Any:
 )
 def sp_getapplock(call: Call) -> int:
     """An application lock; timing out or being a deadlock victim is a return code, no error."""
-    s = call.session
+    session = call.session
     word = (call.text("LockMode") or "").lower()
     mode = next((short for short, name in LOCK_NAMES.items() if name.lower() == word), None)
     resource, owner = call.text("Resource"), call.text("LockOwner") or ""
@@ -48,37 +48,45 @@ def sp_getapplock(call: Call) -> int:
         return BAD_CALL
     if (call.text("DbPrincipal") or "").lower() not in {"public", "dbo"}:
         raise SqlError(15151, "find", "principal", call.text("DbPrincipal"))
-    holder = holder_of(s, owner, create=True)
+    holder = holder_of(session, owner, create=True)
     if holder is None:
         return BAD_CALL
-    if s.trancount and s.transaction.doomed and value(s.engine, "applock_when_doomed") == "refused":
+    if (
+        session.trancount
+        and session.transaction.doomed
+        and value(session.engine, "applock_when_doomed") == "refused"
+    ):
         raise SqlError(3930)
-    if s.expired:
+    if session.expired:
         # A quiet lock wait is over without the lock; ``expired`` says why (engine.locks).
-        return DEADLOCK if s.expired == 1205 else TIMED_OUT
+        return DEADLOCK if session.expired == 1205 else TIMED_OUT
     timeout = call.number("LockTimeout")
-    key = applock_key(s, resource)
+    key = applock_key(session, resource)
     # Held and never counted: this is the second run of a call that had to wait.
-    waited = key in holder.locks and (holder, key) not in s.database.server.applock_counts
+    waited = key in holder.locks and (holder, key) not in session.database.server.applock_counts
     try:
-        s.engine.locks.acquire(
-            holder, key, mode, timeout=s.lock_timeout if timeout is None else timeout, quiet=True
+        session.engine.locks.acquire(
+            holder,
+            key,
+            mode,
+            timeout=session.lock_timeout if timeout is None else timeout,
+            quiet=True,
         )
     except SqlError as error:
         if error.number in {1205, 1222}:
             return DEADLOCK if error.number == 1205 else TIMED_OUT
         raise
-    count(s, holder, key, 1)
+    count(session, holder, key, 1)
     return AFTER_WAIT if waited else GRANTED
 
 
-def count(s: Any, holder: Any, key: tuple, step: int) -> int:
+def count(session: Any, holder: Any, key: tuple, step: int) -> int:
     """How often a holder has asked for an application lock; each time must be released."""
-    server = s.database.server
+    server = session.database.server
     for old in [k for k in server.applock_counts if k[1] not in k[0].locks]:
-        s.engine.journal.put(None, server, server.applock_counts, old, MISSING)
+        session.engine.journal.put(None, server, server.applock_counts, old, MISSING)
     now = server.applock_counts.get((holder, key), 0) + step
-    s.engine.journal.put(
+    session.engine.journal.put(
         None, server, server.applock_counts, (holder, key), now if now > 0 else MISSING
     )
     return now
@@ -87,14 +95,14 @@ def count(s: Any, holder: Any, key: tuple, step: int) -> int:
 @procedure("sp_releaseapplock", Resource=REQUIRED, LockOwner="Transaction", DbPrincipal="public")
 def sp_releaseapplock(call: Call) -> int:
     """Give an application lock back; 1223 and -999 when it is not held."""
-    s = call.session
+    session = call.session
     resource = call.text("Resource") or ""
-    key = applock_key(s, resource)
-    holder = holder_of(s, call.text("LockOwner") or "", create=False)
+    key = applock_key(session, resource)
+    holder = holder_of(session, call.text("LockOwner") or "", create=False)
     if holder is None or key not in holder.locks:
         raise SqlError(1223, call.text("DbPrincipal"), resource)
-    if count(s, holder, key, -1) <= 0:
-        s.engine.locks.release(holder, key)
+    if count(session, holder, key, -1) <= 0:
+        session.engine.locks.release(holder, key)
     return GRANTED
 
 
@@ -104,17 +112,17 @@ MAXIMUM_KEY_BYTES = 128
 @procedure("sp_set_session_context", key=REQUIRED, value=None, read_only=0)
 def sp_set_session_context(call: Call) -> None:
     """A value for SESSION_CONTEXT(); 15664 for a key that was set read-only."""
-    s, key = call.session, call.text("key")
+    session, key = call.session, call.text("key")
     if not key:
         raise SqlError(15600, "sp_set_session_context")
     if len(key.encode("utf-16-le")) > MAXIMUM_KEY_BYTES:
         raise SqlError(15666, key)
-    held = s.session_context.get(key)
+    held = session.session_context.get(key)
     if isinstance(held, tuple):
         raise SqlError(15664, key)
     value = call["value"]
-    s.engine.journal.save(s)
-    s.session_context[key] = (value, True) if call.number("read_only") else value
+    session.engine.journal.save(session)
+    session.session_context[key] = (value, True) if call.number("read_only") else value
 
 
 @procedure("sp_addrolemember", rolename=REQUIRED, membername=REQUIRED)

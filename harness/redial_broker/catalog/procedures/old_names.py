@@ -34,9 +34,9 @@ def statement(own: str, **parameters: Any) -> Callable[[Callable[[Values], str]]
     lowered = {parameter.lower(): parameter for parameter in order}
 
     def register(make: Callable[[Values], str]) -> Any:
-        def call(s: Any, arguments: list[Any], on_return: Any, next_pc: int | None) -> int:
-            values, _ = bind(own, s, arguments, order, lowered, parameters)
-            frame = call_program(s, text_program(s, make(values), ""), [], next_pc)
+        def call(session: Any, arguments: list[Any], on_return: Any, next_pc: int | None) -> int:
+            values, _ = bind(own, session, arguments, order, lowered, parameters)
+            frame = call_program(session, text_program(session, make(values), ""), [], next_pc)
             frame.on_return = on_return
             return SWITCH
 
@@ -55,37 +55,35 @@ def statement(own: str, **parameters: Any) -> Callable[[Callable[[Values], str]]
     sid=None,
     encryptopt=None,
 )
-def add_login(v: Values) -> str:
+def add_login(values: Values) -> str:
     """CREATE LOGIN without a policy; a sid or a hashed password is refused."""
-    if v["sid"] is not None or v["encryptopt"] is not None:
+    if values["sid"] is not None or values["encryptopt"] is not None:
         raise NotSupported("sp_addlogin with @sid or @encryptopt")
     return (
-        f"CREATE LOGIN {name(v['loginame'])} WITH PASSWORD = {text(v['passwd'])}, "
-        f"DEFAULT_DATABASE = {name(v['defdb'] or 'master')}, CHECK_POLICY = OFF"
+        f"CREATE LOGIN {name(values['loginame'])} WITH PASSWORD = {text(values['passwd'])}, "
+        f"DEFAULT_DATABASE = {name(values['defdb'] or 'master')}, CHECK_POLICY = OFF"
     )
 
 
 @statement("sp_password", old=None, new=REQUIRED, loginame=None)
-def password(v: Values) -> str:
+def password(values: Values) -> str:
     """ALTER LOGIN ... WITH PASSWORD; without @loginame one's own."""
-    if v["loginame"] is None:
+    if values["loginame"] is None:
         raise NotSupported("sp_password without @loginame")
-    old = f" OLD_PASSWORD = {text(v['old'])}" if v["old"] is not None else ""
-    return f"ALTER LOGIN {name(v['loginame'])} WITH PASSWORD = {text(v['new'])}{old}"
+    old = f" OLD_PASSWORD = {text(values['old'])}" if values["old"] is not None else ""
+    return f"ALTER LOGIN {name(values['loginame'])} WITH PASSWORD = {text(values['new'])}{old}"
 
 
 @statement("sp_defaultdb", loginame=REQUIRED, defdb=REQUIRED)
-def default_database(v: Values) -> str:
+def default_database(values: Values) -> str:
     """ALTER LOGIN ... WITH DEFAULT_DATABASE."""
-    return f"ALTER LOGIN {name(v['loginame'])} WITH DEFAULT_DATABASE = {name(v['defdb'])}"
+    return f"ALTER LOGIN {name(values['loginame'])} WITH DEFAULT_DATABASE = {name(values['defdb'])}"
 
 
-def _user(v: Values) -> str:
-    own = v["name_in_db"] or v["loginame"]
-    made = (
-        f"CREATE USER {name(own)} FOR LOGIN {name(v['loginame'])} WITH DEFAULT_SCHEMA = {name(own)}"
-    )
-    group = v.get("grpname")
+def _user(values: Values) -> str:
+    own = values["name_in_db"] or values["loginame"]
+    made = f"CREATE USER {name(own)} FOR LOGIN {name(values['loginame'])} WITH DEFAULT_SCHEMA = {name(own)}"
+    group = values.get("grpname")
     return made + (f"; ALTER ROLE {name(group)} ADD MEMBER {name(own)}" if group else "")
 
 
@@ -94,17 +92,19 @@ statement("sp_adduser", loginame=REQUIRED, name_in_db=None, grpname=None)(_user)
 
 
 @statement("sp_addrole", rolename=REQUIRED, ownername=None)
-def add_role(v: Values) -> str:
+def add_role(values: Values) -> str:
     """CREATE ROLE; dbo owns what names no owner."""
-    return f"CREATE ROLE {name(v['rolename'])} AUTHORIZATION {name(v['ownername'] or 'dbo')}"
+    return (
+        f"CREATE ROLE {name(values['rolename'])} AUTHORIZATION {name(values['ownername'] or 'dbo')}"
+    )
 
 
 @statement("sp_changedbowner", loginame=REQUIRED, map="true")
-def change_owner(v: Values) -> str:
+def change_owner(values: Values) -> str:
     """ALTER AUTHORIZATION ON the current DATABASE."""
     return (
         "DECLARE @s nvarchar(max) = N'ALTER AUTHORIZATION ON DATABASE::' + QUOTENAME(DB_NAME())"
-        f" + N' TO ' + QUOTENAME({text(v['loginame'])}); EXEC (@s)"
+        f" + N' TO ' + QUOTENAME({text(values['loginame'])}); EXEC (@s)"
     )
 
 
@@ -118,20 +118,20 @@ REPORT = (
 @statement(
     "sp_change_users_login", action=REQUIRED, usernamepattern=None, loginname=None, password=None
 )
-def change_users_login(v: Values) -> str:
+def change_users_login(values: Values) -> str:
     """REPORT lists orphans, UPDATE_ONE links one to a login, AUTO_FIX to the one of its name.
 
     Raises SqlError 15286 for another action, 15291 without a user.
     """
-    action = str(v["action"]).upper()
+    action = str(values["action"]).upper()
     if action == "REPORT":
         return REPORT
     if action not in {"UPDATE_ONE", "AUTO_FIX"}:
-        raise SqlError(15286, v["action"])
-    user = v["usernamepattern"]
+        raise SqlError(15286, values["action"])
+    user = values["usernamepattern"]
     if not user:
         raise SqlError(15291, "User", "(null)")
-    login = v["loginname"] if action == "UPDATE_ONE" else user
+    login = values["loginname"] if action == "UPDATE_ONE" else user
     if not login:
         raise SqlError(15291, "Login", "(null)")
     return f"ALTER USER {name(user)} WITH LOGIN = {name(login)}"

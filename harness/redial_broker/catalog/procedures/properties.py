@@ -39,10 +39,10 @@ _LEVELS = ("level0type", "level0name", "level1type", "level1name", "level2type",
 _NONE = dict.fromkeys(_LEVELS)
 
 
-def place_of(s: Any, given: list[str | None]) -> tuple[tuple[int, int, int], Any]:
+def place_of(session: Any, given: list[str | None]) -> tuple[tuple[int, int, int], Any]:
     """((class, major, minor), securable item) of up to three levels. Raises SqlError 15135."""
     type0, name0, type1, name1, type2, name2 = given
-    database = s.database
+    database = session.database
     if type0 is None:
         return (DATABASE, 0, 0), database
     kind = type0.upper()
@@ -61,21 +61,21 @@ def place_of(s: Any, given: list[str | None]) -> tuple[tuple[int, int, int], Any
         if schema is not None and type1 is None:
             return (SCHEMA, schema.schema_id, 0), schema
         if schema is not None:
-            found = _in_schema(s, schema.name, type1 or "", name1 or "", type2, name2)
+            found = _in_schema(session, schema.name, type1 or "", name1 or "", type2, name2)
             if found is not None:
                 return found
     raise SqlError(15135, shown)
 
 
 def _in_schema(
-    s: Any, schema: str, type1: str, name1: str, type2: str | None, name2: str | None
+    session: Any, schema: str, type1: str, name1: str, type2: str | None, name2: str | None
 ) -> tuple[tuple[int, int, int], Any] | None:
     """Level 1 and 2 inside a schema; None when there is no such thing."""
     if type1.upper() == "TYPE":
-        item = s.database.resolve_type(schema, name1)
+        item = session.database.resolve_type(schema, name1)
         return ((TYPE, item.user_type_id, 0), item) if item is not None else None
     quoted = name1.replace("]", "]]")
-    _, item = find_object(s, f"[{schema.replace(']', ']]')}].[{quoted}]")
+    _, item = find_object(session, f"[{schema.replace(']', ']]')}].[{quoted}]")
     if item is None:
         return None
     if type2 is None:
@@ -93,7 +93,7 @@ def _in_schema(
             if parameter.variable.name.lower() == wanted:
                 return (2, item.object_id, number), item
     if kind == "CONSTRAINT":
-        found = s.database.objects.get((schema.lower(), wanted))
+        found = session.database.objects.get((schema.lower(), wanted))
         if isinstance(found, Constraint) and found.parent_id == item.object_id:
             return (OBJECT, found.object_id, 0), item
     return None
@@ -110,10 +110,10 @@ def change(call: Call, verb: str) -> None:
 
 def _change(call: Call, verb: str) -> None:
     """The change itself. Raises SqlError 15135, 15217, 15233."""
-    s = call.session
-    place, item = place_of(s, [call.text(level) for level in _LEVELS])
-    database, name = s.database, call.text("name") or ""
-    if not has_permission(s, "ALTER", item):
+    session = call.session
+    place, item = place_of(session, [call.text(level) for level in _LEVELS])
+    database, name = session.database, call.text("name") or ""
+    if not has_permission(session, "ALTER", item):
         raise SqlError(15135, name)
     key = next(
         (k for k in database.properties if k[:3] == place and k[3].lower() == name.lower()),
@@ -129,7 +129,7 @@ def _change(call: Call, verb: str) -> None:
         value = call["value"]
         if isinstance(value, str):
             value = Variant(nvarchar(4000), value)
-    s.engine.journal.put(s.work(), database, database.properties, key, value)
+    session.engine.journal.put(session.work(), database, database.properties, key, value)
 
 
 @procedure("sp_addextendedproperty", name=REQUIRED, value=None, **_NONE)
@@ -158,7 +158,7 @@ name sysname
 value sql_variant?""")
 
 
-def listed(s: Any, args: list[Any]) -> Iterator[tuple]:
+def listed(session: Any, args: list[Any]) -> Iterator[tuple]:
     """fn_listextendedproperty(name, level types and names); NULL or DEFAULT means any."""
     given = [None if a is None else str(a) for a in (*args, *[None] * 7)][:7]
     wanted, types_names = given[0], given[1:]
@@ -166,13 +166,15 @@ def listed(s: Any, args: list[Any]) -> Iterator[tuple]:
     if types_names[0] is not None and not stated:
         return  # a type without a name would list many objects: see sys.extended_properties
     try:
-        place, _ = place_of(s, types_names)
+        place, _ = place_of(session, types_names)
     except SqlError:
         return
     kinds, names = types_names[0::2], types_names[1::2]
     kind = next((k for k in reversed(kinds) if k is not None), None)
     own = next((n for n in reversed(names) if n is not None), None)
-    for (*where, name), value in sorted(s.database.properties.items(), key=lambda i: repr(i[0])):
+    for (*where, name), value in sorted(
+        session.database.properties.items(), key=lambda i: repr(i[0])
+    ):
         if tuple(where) == place and wanted in {None, name}:
             yield kind.upper() if kind else None, own, name, value
 

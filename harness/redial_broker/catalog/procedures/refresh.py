@@ -24,14 +24,14 @@ def sp_refreshsqlmodule(call: Call) -> None:
 
 
 def _refresh(call: Call, argument: str, class_: type[Module]) -> None:
-    s, name = call.session, call.text(argument) or ""
-    database, found = find_object(s, name)
-    if not isinstance(found, class_) or not has_permission(s, "ALTER", found):
+    session, name = call.session, call.text(argument) or ""
+    database, found = find_object(session, name)
+    if not isinstance(found, class_) or not has_permission(session, "ALTER", found):
         raise SqlError(15165, name)
     if not isinstance(found, View):
         return
-    transaction = s.work()
-    lock_definition(s, transaction, database, found.object_id)
+    transaction = session.work()
+    lock_definition(session, transaction, database, found.object_id)
     twin = found.copy(database)
-    bind_view(s, twin)
+    bind_view(session, twin)
     database.put(transaction, twin)

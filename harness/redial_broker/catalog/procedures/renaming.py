@@ -29,7 +29,7 @@ CAUTION = "Caution: Changing any part of an object name could break scripts and 
 @procedure("sp_rename", objname=REQUIRED, newname=REQUIRED, objtype=None)
 def sp_rename(call: Call) -> int:
     """A new name for a column, index or object; message 15477 when it is done."""
-    s = call.session
+    session = call.session
     text, name = call.text("objname") or "", call.text("newname") or ""
     kind = (call.text("objtype") or "").upper() or None
     if kind is not None and kind not in KINDS:
@@ -41,57 +41,59 @@ def sp_rename(call: Call) -> int:
     check_length(name)
     parts = split_name(text) or []
     if kind in {"COLUMN", "INDEX"}:
-        done = len(parts) >= 2 and _part_of_table(s, text, parts, name, kind)
+        done = len(parts) >= 2 and _part_of_table(session, text, parts, name, kind)
     else:
-        done = _object(s, text, name) or (
+        done = _object(session, text, name) or (
             kind is None
             and len(parts) >= 2
             and (
-                _part_of_table(s, text, parts, name, "COLUMN")
-                or _part_of_table(s, text, parts, name, "INDEX")
+                _part_of_table(session, text, parts, name, "COLUMN")
+                or _part_of_table(session, text, parts, name, "INDEX")
             )
         )
     if not done:
-        raise SqlError(15225, text, s.database.name, kind or "(null)")
-    s.info(CAUTION, 0, 15477)
+        raise SqlError(15225, text, session.database.name, kind or "(null)")
+    session.info(CAUTION, 0, 15477)
     return 0
 
 
-def _object(s: Any, text: str, name: str) -> bool:
-    database, item = find_object(s, text)
+def _object(session: Any, text: str, name: str) -> bool:
+    database, item = find_object(session, text)
     if (
         item is None
         or not hasattr(item, "object_id")
-        or database is not s.database
+        or database is not session.database
         or getattr(item, "temporary", False)
     ):
         return False
     home = item if not isinstance(item, Constraint) else database.object_by_id(item.parent_id)
     if (item.schema.lower(), item.name.lower()) not in database.objects or not has_permission(
-        s, "ALTER", home
+        session, "ALTER", home
     ):
         return False
-    if moved(s, item, name=name) is None:
+    if moved(session, item, name=name) is None:
         raise NotSupported(f"sp_rename of a {item.kind.lower()}")
     taken = database.objects.get((item.schema.lower(), name.lower()))
     if taken is not None and taken is not item:
         raise SqlError(15335, name, "object")
     if enforced(database, item):
         raise SqlError(15336, text)
-    transaction = s.work()
-    lock_definition(s, transaction, database, home.object_id)
-    rename_object(s, transaction, database, item, name)
+    transaction = session.work()
+    lock_definition(session, transaction, database, home.object_id)
+    rename_object(session, transaction, database, item, name)
     return True
 
 
-def _part_of_table(s: Any, text: str, parts: list[str], name: str, kind: str) -> bool:
+def _part_of_table(session: Any, text: str, parts: list[str], name: str, kind: str) -> bool:
     owner = ".".join("[" + part.replace("]", "]]") + "]" for part in parts[:-1])
-    database, table = find_object(s, owner)
-    if not isinstance(table, Table) or not (table.temporary or has_permission(s, "ALTER", table)):
+    database, table = find_object(session, owner)
+    if not isinstance(table, Table) or not (
+        table.temporary or has_permission(session, "ALTER", table)
+    ):
         return False
-    transaction = s.work()
+    transaction = session.work()
     if not table.temporary:
-        lock_definition(s, transaction, database, table.object_id)
+        lock_definition(session, transaction, database, table.object_id)
     last = parts[-1].lower()
     if kind == "COLUMN":
         ordinal = table.ordinals.get(last)
@@ -100,7 +102,10 @@ def _part_of_table(s: Any, text: str, parts: list[str], name: str, kind: str) ->
         if table.ordinals.get(name.lower(), ordinal) != ordinal:
             raise SqlError(15335, name, "COLUMN")
         put_table(
-            s, transaction, database, rename_column(s, transaction, database, table, ordinal, name)
+            session,
+            transaction,
+            database,
+            rename_column(session, transaction, database, table, ordinal, name),
         )
         return True
     index = next((i for i in all_indexes(table) if i.name.lower() == last), None)
@@ -110,7 +115,7 @@ def _part_of_table(s: Any, text: str, parts: list[str], name: str, kind: str) ->
         raise SqlError(15335, name, "INDEX")
     constraint = database.objects.get((table.schema.lower(), last))
     if isinstance(constraint, Constraint) and index.constraint:
-        rename_object(s, transaction, database, constraint, name)
+        rename_object(session, transaction, database, constraint, name)
     else:
-        rename_index(s, transaction, database, table, index, name)
+        rename_index(session, transaction, database, table, index, name)
     return True

@@ -62,9 +62,9 @@ def shown(call: Call) -> list[Any]:
 
     Raises SqlError 15007 for a login that does not exist (sp_who page).
     """
-    s = call.session
-    everyone = has_server_permission(s, VIEW_SERVER_STATE)
-    found = [x for x in sessions(s.database) if everyone or x is s]
+    session = call.session
+    everyone = has_server_permission(session, VIEW_SERVER_STATE)
+    found = [x for x in sessions(session.database) if everyone or x is session]
     wanted = call.text("loginame")
     if wanted is None:
         return found
@@ -72,7 +72,7 @@ def shown(call: Call) -> list[Any]:
         return [x for x in found if x.frames or x.background]
     if wanted.lstrip("-").isdigit():
         return [x for x in found if x.id == int(wanted)]
-    if wanted.lower() not in s.database.server.logins:
+    if wanted.lower() not in session.database.server.logins:
         raise SqlError(15007, wanted)
     return [x for x in found if x.login_name.lower() == wanted.lower()]
 
@@ -96,7 +96,7 @@ def command_of(x: Any) -> str:
 @procedure("sp_who", loginame=None)
 def sp_who(call: Call) -> None:
     """Sessions and who blocks them; without VIEW SERVER STATE only the caller's own."""
-    s = call.session
+    session = call.session
     call.answer(
         WHO,
         [
@@ -106,7 +106,7 @@ def sp_who(call: Call) -> None:
                 status_of(x),
                 x.login_name,
                 x.host_name,
-                str(blocker_of(s, x)),
+                str(blocker_of(session, x)),
                 x.database.name if x.database else None,
                 command_of(x),
                 0,
@@ -119,10 +119,10 @@ def sp_who(call: Call) -> None:
 @procedure("sp_who2", loginame=None)
 def sp_who2(call: Call) -> None:
     """The same as text; processor time and disk accesses are not measured and show 0."""
-    s = call.session
+    session = call.session
     rows = []
     for x in shown(call):
-        blocker = blocker_of(s, x)
+        blocker = blocker_of(session, x)
         rows.append(
             (
                 str(x.id),
@@ -146,16 +146,16 @@ def sp_who2(call: Call) -> None:
 @procedure("sp_lock", spid1=None, spid2=None)
 def sp_lock(call: Call) -> None:
     """Locks as rows of numbers; needs VIEW SERVER STATE (its page). Raises SqlError 300."""
-    s = call.session
-    s.check_server_permission(VIEW_SERVER_STATE)
+    session = call.session
+    session.check_server_permission(VIEW_SERVER_STATE)
     wanted = {call.number("spid1"), call.number("spid2")} - {None}
     rows = [
         (x.id, x.database.id, 0, 0, "DB", "", "S", "GRANT")
-        for x in sessions(s.database)
+        for x in sessions(session.database)
         if x.database is not None and not x.background
     ]
-    for resource, transaction, mode, status in lock_requests(s):
-        kind, _, database, text, entity = lock_place(s.database.server, resource.key)
+    for resource, transaction, mode, status in lock_requests(session):
+        kind, _, database, text, entity = lock_place(session.database.server, resource.key)
         number = entity if kind == "OBJECT" else 0
         rows.append(
             (

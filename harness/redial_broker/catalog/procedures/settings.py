@@ -39,15 +39,15 @@ def sp_configure(call: Call) -> int:
 )
 def sp_settriggerorder(call: Call) -> int:
     """Make an AFTER trigger the first or the last of its table for an event, or neither."""
-    s = call.session
+    session = call.session
     if call.text("namespace") is not None:
         raise NotSupported("sp_settriggerorder for DDL triggers")
     text, event = call.text("triggername") or "", (call.text("stmttype") or "").upper()
     order = (call.text("order") or "").capitalize()
-    database, trigger = find_object(s, text)
+    database, trigger = find_object(session, text)
     if not isinstance(trigger, Trigger):
-        raise SqlError(15009, text, s.database.name)
-    if not has_permission(s, "ALTER", database.object_by_id(trigger.parent_id)):
+        raise SqlError(15009, text, session.database.name)
+    if not has_permission(session, "ALTER", database.object_by_id(trigger.parent_id)):
         raise SqlError(15247)
     if order not in {"First", "Last", "None"}:
         raise SqlError(15600, "sp_settriggerorder")
@@ -66,5 +66,5 @@ def sp_settriggerorder(call: Call) -> int:
     kept = tuple(item for item in trigger.order if item[0] != event)
     if order != "None":
         kept = (*kept, (event, order))
-    database.put(s.work(), replace(trigger, order=kept))
+    database.put(session.work(), replace(trigger, order=kept))
     return 0

@@ -19,7 +19,7 @@ from redial_broker.exec.conversion import compile_assignment_conversion, explici
 from redial_broker.ssb.broker import Broker
 
 Argument = Callable[[Any, list], Any]
-"""(s, v) -> value."""
+"""(session, variables) -> value."""
 
 NAME = nvarchar(256)
 _BYTE_ORDER_MARK = b"\xff\xfe"
@@ -41,7 +41,7 @@ def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -
     expr = context.expression(node)
     fn = expr.fn
     if expr.untyped:
-        return lambda s, v: None
+        return lambda session, variables: None
     try:
         convert = compile_assignment_conversion(expr.type, of)
     except SqlError as error:
@@ -50,12 +50,12 @@ def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -
         raise context.fail(node, SqlError(8402, what, statement, of, expr.type)) from None
     if expr.slot >= 0 and convert is None:
         slot = expr.slot
-        return lambda s, v: v[slot]
+        return lambda session, variables: variables[slot]
     if convert is None:
-        return lambda s, v: fn(s, v, ())
+        return lambda session, variables: fn(session, variables, ())
 
-    def converted(s: Any, v: list) -> Any:
-        found = fn(s, v, ())
+    def converted(session: Any, variables: list) -> Any:
+        found = fn(session, variables, ())
         return None if found is None else convert(found)
 
     return converted
@@ -80,7 +80,7 @@ def name(context: Context, node: Any, what: str, statement: str) -> Argument:
     """A name given as identifier, string or variable."""
     if isinstance(node, ast.Identifier):
         text = node.text
-        return lambda s, v: text
+        return lambda session, variables: text
     return value(context, node, NAME, what, statement)
 
 
@@ -109,16 +109,16 @@ def body(context: Context, node: Any) -> Argument:
     if expr.type is VARBINARY_MAX and expr.slot >= 0:
         slot = expr.slot
 
-        def stored(s: Any, v: list) -> bytes | None:
-            found = v[slot]
+        def stored(session: Any, variables: list) -> bytes | None:
+            found = variables[slot]
             if found is None:
                 raise SqlError(8433)
             return found or None
 
         return stored
 
-    def run(s: Any, v: list) -> bytes | None:
-        found = fn(s, v, ())
+    def run(session: Any, variables: list) -> bytes | None:
+        found = fn(session, variables, ())
         if found is None:
             raise SqlError(8433)
         return convert(found) or None if found != "" else None

@@ -40,23 +40,23 @@ def compile_begin_dialog(node: ast.BeginDialog, context: Context) -> Run:
     )
     encryption = node.encryption is not False
 
-    def run(s: Any, v: list) -> None:
-        from_service = service(s, v)
-        contract_name = contract(s, v) if contract else names.DEFAULT
-        _may_begin(s, broker, from_service, contract_name)
-        v[slot] = verbs.begin_dialog(
+    def run(session: Any, variables: list) -> None:
+        from_service = service(session, variables)
+        contract_name = contract(session, variables) if contract else names.DEFAULT
+        _may_begin(session, broker, from_service, contract_name)
+        variables[slot] = verbs.begin_dialog(
             broker,
-            s,
+            session,
             from_service,
-            far(s, v),
-            broker_instance=instance(s, v) if instance else None,
+            far(session, variables),
+            broker_instance=instance(session, variables) if instance else None,
             contract=contract_name,
-            related_conversation=_given(related, s, v, 8418),
-            related_group=_given(group, s, v, 8420),
-            lifetime=_given(lifetime, s, v, 8406, 1, names.NEVER),
+            related_conversation=_given(related, session, variables, 8418),
+            related_group=_given(group, session, variables, 8420),
+            lifetime=_given(lifetime, session, variables, 8406, 1, names.NEVER),
             encryption=encryption,
         )
-        s.set_rowcount(0)
+        session.set_rowcount(0)
 
     return run
 
@@ -65,24 +65,26 @@ def _optional(node: Any, make: Any) -> Argument | None:
     return make(node) if node is not None else None
 
 
-def _given(argument: Argument | None, s: Any, v: list, number: int, *details: Any) -> Any:
+def _given(
+    argument: Argument | None, session: Any, variables: list, number: int, *details: Any
+) -> Any:
     """The value of an option; None when it was not stated, error ``number`` when it is NULL."""
     if argument is None:
         return None
-    found = argument(s, v)
+    found = argument(session, variables)
     if found is None:
         raise SqlError(number, *details)
     return found
 
 
-def _may_begin(s: Any, broker: Broker, service_name: Any, contract_name: Any) -> None:
+def _may_begin(session: Any, broker: Broker, service_name: Any, contract_name: Any) -> None:
     """RECEIVE on the initiating service's queue and REFERENCES on the contract (BEGIN page)."""
     service = broker.services.get(service_name)
     contract = broker.contracts.get(contract_name)
     if service is not None:
-        s.check_permission("RECEIVE", service.queue)
+        session.check_permission("RECEIVE", service.queue)
     if contract is not None and contract.contract_id >= names.FIRST_USER_ID:
-        s.check_permission("REFERENCES", contract)
+        session.check_permission("REFERENCES", contract)
 
 
 @compiles(ast.Send)
@@ -96,26 +98,34 @@ def compile_send(node: ast.Send, context: Context) -> Run:
     body = _optional(node.body, lambda n: arguments.body(context, n))
     endpoints, send = broker.endpoints, verbs.send
 
-    def run_one(s: Any, v: list) -> None:
-        handle = only(s, v)
+    def run_one(session: Any, variables: list) -> None:
+        handle = only(session, variables)
         endpoint = endpoints.get(handle)
         if endpoint is not None:
-            s.check_permission("RECEIVE", endpoint.service.queue)
+            session.check_permission("RECEIVE", endpoint.service.queue)
         send(
-            broker, s, handle, type_name(s, v) if type_name else None, body(s, v) if body else None
+            broker,
+            session,
+            handle,
+            type_name(session, variables) if type_name else None,
+            body(session, variables) if body else None,
         )
-        s.rowcount = 0
+        session.rowcount = 0
 
-    def run_many(s: Any, v: list) -> None:
-        found = [handle(s, v) for handle in handles]
+    def run_many(session: Any, variables: list) -> None:
+        found = [handle(session, variables) for handle in handles]
         for handle in found:
             endpoint = endpoints.get(handle)
             if endpoint is not None:
-                s.check_permission("RECEIVE", endpoint.service.queue)
+                session.check_permission("RECEIVE", endpoint.service.queue)
         verbs.send_many(
-            broker, s, found, type_name(s, v) if type_name else None, body(s, v) if body else None
+            broker,
+            session,
+            found,
+            type_name(session, variables) if type_name else None,
+            body(session, variables) if body else None,
         )
-        s.rowcount = 0
+        session.rowcount = 0
 
     if node.in_list and len(handles) > 1:
         return run_many
@@ -139,23 +149,27 @@ def compile_end(node: ast.EndConversation, context: Context) -> Run:
         ),
     )
 
-    def run(s: Any, v: list) -> None:
-        found = handle(s, v)
-        _may_end(s, broker, found, node.cleanup)
+    def run(session: Any, variables: list) -> None:
+        found = handle(session, variables)
+        _may_end(session, broker, found, node.cleanup)
         if node.cleanup:
-            verbs.end_with_cleanup(broker, s, found)
+            verbs.end_with_cleanup(broker, session, found)
         elif with_error:
             verbs.end_with_error(
-                broker, s, found, code(s, v) if code else None, text(s, v) if text else None
+                broker,
+                session,
+                found,
+                code(session, variables) if code else None,
+                text(session, variables) if text else None,
             )
         else:
-            verbs.end_conversation(broker, s, found)
-        s.rowcount = 0
+            verbs.end_conversation(broker, session, found)
+        session.rowcount = 0
 
     return run
 
 
-def _may_end(s: Any, broker: Broker, handle: Any, cleanup: bool) -> None:
+def _may_end(session: Any, broker: Broker, handle: Any, cleanup: bool) -> None:
     """END: the owner of the conversation or a db_owner (END CONVERSATION page).
 
     A CLOSED conversation may be cleaned up by a db_owner only (28006).
@@ -163,11 +177,11 @@ def _may_end(s: Any, broker: Broker, handle: Any, cleanup: bool) -> None:
     endpoint = broker.endpoints.get(handle)
     if endpoint is None:
         return
-    if cleanup and endpoint.state(s.transaction) == "CD":
-        if not has_permission(s, "CONTROL", broker.database):
+    if cleanup and endpoint.state(session.transaction) == "CD":
+        if not has_permission(session, "CONTROL", broker.database):
             raise SqlError(28006, "end", handle, "CD")
         return
-    s.check_permission("CONTROL", endpoint.service)
+    session.check_permission("CONTROL", endpoint.service)
 
 
 @compiles(ast.BeginTimer)
@@ -178,13 +192,13 @@ def compile_begin_timer(node: ast.BeginTimer, context: Context) -> Run:
     handle = arguments.handle(context, node.handle, statement)
     timeout = arguments.number(context, node.timeout, "timeout", statement)
 
-    def run(s: Any, v: list) -> None:
-        found = handle(s, v)
+    def run(session: Any, variables: list) -> None:
+        found = handle(session, variables)
         endpoint = broker.endpoints.get(found)
         if endpoint is not None:
-            s.check_permission("SEND", endpoint.service)
-        verbs.begin_timer(broker, s, found, timeout(s, v))
-        s.rowcount = 0
+            session.check_permission("SEND", endpoint.service)
+        verbs.begin_timer(broker, session, found, timeout(session, variables))
+        session.rowcount = 0
 
     return run
 
@@ -196,12 +210,12 @@ def compile_move(node: ast.MoveConversation, context: Context) -> Run:
     handle = arguments.handle(context, node.handle, "MOVE CONVERSATION")
     group = arguments.group(context, node.group, "MOVE CONVERSATION")
 
-    def run(s: Any, v: list) -> None:
-        found = handle(s, v)
+    def run(session: Any, variables: list) -> None:
+        found = handle(session, variables)
         endpoint = broker.endpoints.get(found)
         if endpoint is not None:
-            s.check_permission("RECEIVE", endpoint.service.queue)
-        verbs.move_conversation(broker, s, found, group(s, v))
-        s.rowcount = 0
+            session.check_permission("RECEIVE", endpoint.service.queue)
+        verbs.move_conversation(broker, session, found, group(session, variables))
+        session.rowcount = 0
 
     return run

@@ -36,23 +36,23 @@ LOG = 300
 """Approximate bytes of log per definition."""
 
 
-def may_create(s: Any, permission: str) -> None:
+def may_create(session: Any, permission: str) -> None:
     """Raises SqlError 262 without the CREATE permission."""
-    if not has_permission(s, permission, s.database):
-        raise SqlError(262, permission, s.database.name)
+    if not has_permission(session, permission, session.database):
+        raise SqlError(262, permission, session.database.name)
 
 
-def may_change(s: Any, item: Any, verb: str, what: str, permission: str = "ALTER") -> None:
+def may_change(session: Any, item: Any, verb: str, what: str, permission: str = "ALTER") -> None:
     """Raises SqlError 15151 without ALTER (DROP: CONTROL) on an existing definition."""
-    if item is not None and not has_permission(s, permission, item):
+    if item is not None and not has_permission(session, permission, item):
         raise SqlError(15151, verb, what, item.name)
 
 
-def owner_id(s: Any, owner: ast.Identifier | None) -> int:
+def owner_id(session: Any, owner: ast.Identifier | None) -> int:
     """Principal id of AUTHORIZATION, else of the current user."""
     if owner is not None:
-        return find_owner(s.database, owner.text)
-    return s.user.id if s.user is not None else 1
+        return find_owner(session.database, owner.text)
+    return session.user.id if session.user is not None else 1
 
 
 # ---------------------------------------------------------------------- message types
@@ -60,11 +60,11 @@ def _validation(node: ast.MessageTypeDefinition) -> str:
     return _VALIDATIONS[node.validation or "NONE"]
 
 
-def _collection(s: Any, node: ast.MessageTypeDefinition) -> Any:
+def _collection(session: Any, node: ast.MessageTypeDefinition) -> Any:
     """The schema collection of VALID_XML, None without one. Raises SqlError 6314."""
     if node.schema_collection is None:
         return None
-    found = s.database.find_collection(node.schema_collection)
+    found = session.database.find_collection(node.schema_collection)
     if found is None:
         raise SqlError(6314, dotted(node.schema_collection))
     return found
@@ -76,18 +76,18 @@ def create_message_type(node: ast.CreateMessageType, context: Context) -> Run:
     broker = broker_of(context)
     validation = _validation(node)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        may_create(s, "CREATE MESSAGE TYPE")
+        may_create(session, "CREATE MESSAGE TYPE")
         ddl.create_message_type(
             broker,
-            s.work(),
+            session.work(),
             node.name.text,
             validation,
-            owner_id(s, node.owner),
-            _collection(s, node),
+            owner_id(session, node.owner),
+            _collection(session, node),
         )
-        s.work().log_used += LOG
+        session.work().log_used += LOG
 
     return run
 
@@ -98,9 +98,11 @@ def alter_message_type(node: ast.AlterMessageType, context: Context) -> Run:
     broker = broker_of(context)
     validation = _validation(node)
 
-    def run(s: Any, v: list) -> None:
-        may_change(s, broker.message_types.get(node.name.text), "alter", "message type")
-        ddl.alter_message_type(broker, s.work(), node.name.text, validation, _collection(s, node))
+    def run(session: Any, variables: list) -> None:
+        may_change(session, broker.message_types.get(node.name.text), "alter", "message type")
+        ddl.alter_message_type(
+            broker, session.work(), node.name.text, validation, _collection(session, node)
+        )
 
     return run
 
@@ -112,23 +114,25 @@ def create_contract(node: ast.CreateContract, context: Context) -> Run:
     broker = broker_of(context)
     usages = [(item.message_type.text, _SENDERS[item.sent_by]) for item in node.messages]
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        may_create(s, "CREATE CONTRACT")
+        may_create(session, "CREATE CONTRACT")
         for name, _ in usages:
             found = broker.message_types.get(name)
             if found is not None and found.message_type_id >= names.FIRST_USER_ID:
-                s.check_permission("REFERENCES", found)
-        ddl.create_contract(broker, s.work(), node.name.text, usages, owner_id(s, node.owner))
-        s.work().log_used += LOG
+                session.check_permission("REFERENCES", found)
+        ddl.create_contract(
+            broker, session.work(), node.name.text, usages, owner_id(session, node.owner)
+        )
+        session.work().log_used += LOG
 
     return run
 
 
 # ---------------------------------------------------------------------- services
-def find_queue(s: Any, name: ast.ObjectName) -> Queue:
+def find_queue(session: Any, name: ast.ObjectName) -> Queue:
     """The queue a definition names. Raises SqlError 15151."""
-    found = s.database.resolve(name.schema, name.name, s)
+    found = session.database.resolve(name.schema, name.name, session)
     if not isinstance(found, Queue):
         raise SqlError(15151, "find", "queue", dotted(name))
     return found
@@ -140,26 +144,26 @@ def create_service(node: ast.CreateService, context: Context) -> Run:
     broker = broker_of(context)
     contracts = [item.text for item in node.contracts]
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        may_create(s, "CREATE SERVICE")
-        queue = find_queue(s, node.queue)
-        _may_use(s, broker, queue, contracts)
+        may_create(session, "CREATE SERVICE")
+        queue = find_queue(session, node.queue)
+        _may_use(session, broker, queue, contracts)
         ddl.create_service(
-            broker, s.work(), node.name.text, queue, contracts, owner_id(s, node.owner)
+            broker, session.work(), node.name.text, queue, contracts, owner_id(session, node.owner)
         )
-        s.work().log_used += LOG
+        session.work().log_used += LOG
 
     return run
 
 
-def _may_use(s: Any, broker: Any, queue: Queue | None, contracts: list[str]) -> None:
-    if queue is not None and not has_permission(s, "CONTROL", queue):
+def _may_use(session: Any, broker: Any, queue: Queue | None, contracts: list[str]) -> None:
+    if queue is not None and not has_permission(session, "CONTROL", queue):
         raise SqlError(15151, "find", "queue", queue.name)
     for name in contracts:
         found = broker.contracts.get(name)
         if found is not None and found.contract_id >= names.FIRST_USER_ID:
-            s.check_permission("REFERENCES", found)
+            session.check_permission("REFERENCES", found)
 
 
 @compiles(ast.AlterService)
@@ -169,11 +173,11 @@ def alter_service(node: ast.AlterService, context: Context) -> Run:
     add = [item.contract.text for item in node.changes if item.verb == "ADD"]
     drop = [item.contract.text for item in node.changes if item.verb == "DROP"]
 
-    def run(s: Any, v: list) -> None:
-        may_change(s, broker.services.get(node.name.text), "alter", "service")
-        queue = find_queue(s, node.queue) if node.queue is not None else None
-        _may_use(s, broker, queue, add)
-        ddl.alter_service(broker, s.work(), node.name.text, queue, add, drop)
+    def run(session: Any, variables: list) -> None:
+        may_change(session, broker.services.get(node.name.text), "alter", "service")
+        queue = find_queue(session, node.queue) if node.queue is not None else None
+        _may_use(session, broker, queue, add)
+        ddl.alter_service(broker, session.work(), node.name.text, queue, add, drop)
 
     return run
 
@@ -199,12 +203,12 @@ def create_priority(node: ast.CreateBrokerPriority, context: Context) -> Run:
     broker = broker_of(context)
     level = _level(node, context)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        may_create(s, "ALTER")
+        may_create(session, "ALTER")
         ddl.create_priority(
             broker,
-            s.work(),
+            session.work(),
             node.name.text,
             _criterion(node.contract),
             _criterion(node.local_service),
@@ -231,9 +235,9 @@ def alter_priority(node: ast.AlterBrokerPriority, context: Context) -> Run:
     if node.level is not None:
         changes["level"] = _level(node, context)
 
-    def run(s: Any, v: list) -> None:
-        may_create(s, "ALTER")
-        ddl.alter_priority(broker, s.work(), node.name.text, **changes)
+    def run(session: Any, variables: list) -> None:
+        may_create(session, "ALTER")
+        ddl.alter_priority(broker, session.work(), node.name.text, **changes)
 
     return run
 
@@ -242,22 +246,22 @@ def alter_priority(node: ast.AlterBrokerPriority, context: Context) -> Run:
 def dropper(mapping: str, what: str, drop: Any) -> Any:
     """A function for DROP of what a mapping of the broker holds under its name."""
 
-    def drop_one(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    def drop_one(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
         if len(name.parts) > 1:
             raise SqlError(9609, what, dotted(name), 0)
-        broker = s.database.broker
+        broker = session.database.broker
         found = getattr(broker, mapping).get(name.name)
         if found is None and if_exists:
             return
         if mapping == "priorities":
-            may_create(s, "ALTER")
+            may_create(session, "ALTER")
         else:
-            may_change(s, found, "drop", what, "CONTROL")
-        drop(broker, s.work(), name.name)
+            may_change(session, found, "drop", what, "CONTROL")
+        drop(broker, session.work(), name.name)
         if found is not None and mapping != "priorities":  # its permissions and properties too
-            place = securable(found, s.database)
-            s.database.forget(s.work(), place.class_, place.major)
-        s.work().log_used += LOG
+            place = securable(found, session.database)
+            session.database.forget(session.work(), place.class_, place.major)
+        session.work().log_used += LOG
 
     return drop_one
 

@@ -39,13 +39,13 @@ def create_endpoint(node: ast.CreateEndpoint, context: Context) -> Run:
     if "port" not in changes:
         raise context.fail(node, SqlError(102, "FOR", severity=15, aborts="batch"))
 
-    def run(s: Any, v: list) -> None:
-        transport = _transport(s, "CREATE ENDPOINT", "CREATE ENDPOINT")
+    def run(session: Any, variables: list) -> None:
+        transport = _transport(session, "CREATE ENDPOINT", "CREATE ENDPOINT")
         check_length(node.name.text)
         if transport.broker_endpoint is not None:
             raise SqlError(7862)
-        made = BrokerEndpoint(FIRST_ENDPOINT, node.name.text, _owner(s, node.owner))
-        _put(s, transport, replace(made, **changes, **_certificate(s, certificate)))
+        made = BrokerEndpoint(FIRST_ENDPOINT, node.name.text, _owner(session, node.owner))
+        _put(session, transport, replace(made, **changes, **_certificate(session, certificate)))
 
     return run
 
@@ -57,57 +57,61 @@ def alter_endpoint(node: ast.AlterEndpoint, context: Context) -> Run:
         raise context.not_supported(node, f"ALTER ENDPOINT .. FOR {node.purpose}")
     changes, certificate = _changes(node, context)
 
-    def run(s: Any, v: list) -> None:
-        transport = _transport(s, "ALTER ENDPOINT", "ALTER ANY ENDPOINT")
+    def run(session: Any, variables: list) -> None:
+        transport = _transport(session, "ALTER ENDPOINT", "ALTER ANY ENDPOINT")
         old = transport.broker_endpoint
         if old is None or old.name.lower() != node.name.text.lower():
             raise SqlError(15151, "alter", "endpoint", node.name.text)
         if not changes and node.owner is None:
             raise SqlError(7863)
-        new = replace(old, **changes, **_certificate(s, certificate))
-        _put(s, transport, new if node.owner is None else replace(new, owner=_owner(s, node.owner)))
+        new = replace(old, **changes, **_certificate(session, certificate))
+        _put(
+            session,
+            transport,
+            new if node.owner is None else replace(new, owner=_owner(session, node.owner)),
+        )
 
     return run
 
 
 @drops("ENDPOINT")
-def drop_endpoint(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_endpoint(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP ENDPOINT."""
-    transport = _transport(s, "DROP ENDPOINT", "ALTER ANY ENDPOINT")
+    transport = _transport(session, "DROP ENDPOINT", "ALTER ANY ENDPOINT")
     old = transport.broker_endpoint
     if old is None or old.name.lower() != name.name.lower():
         raise SqlError(15151, "drop", "endpoint", name.name)
-    drop_permissions_on(s, ENDPOINT, old.endpoint_id)
-    _put(s, transport, None)
+    drop_permissions_on(session, ENDPOINT, old.endpoint_id)
+    _put(session, transport, None)
 
 
-def _transport(s: Any, statement: str, permission: str) -> Transport:
-    outside_transaction(s, statement)
-    if not has_server_permission(s, permission):
+def _transport(session: Any, statement: str, permission: str) -> Transport:
+    outside_transaction(session, statement)
+    if not has_server_permission(session, permission):
         raise SqlError(15247)
-    return s.database.server.transport
+    return session.database.server.transport
 
 
-def _put(s: Any, transport: Transport, endpoint: BrokerEndpoint | None) -> None:
-    transaction = s.work()
-    s.engine.journal.assign(transaction, transport, "broker_endpoint", endpoint)
+def _put(session: Any, transport: Transport, endpoint: BrokerEndpoint | None) -> None:
+    transaction = session.work()
+    session.engine.journal.assign(transaction, transport, "broker_endpoint", endpoint)
     # Messages that should leave the instance may wait for another reason now.
-    broker = s.database.server.databases["msdb"].broker
+    broker = session.database.server.databases["msdb"].broker
     broker.note(transaction, ("ssb.altered", broker))
 
 
-def _owner(s: Any, name: ast.Identifier | None) -> int:
-    found = s.database.server.logins.get((name.text if name else s.login_name).lower())
+def _owner(session: Any, name: ast.Identifier | None) -> int:
+    found = session.database.server.logins.get((name.text if name else session.login_name).lower())
     if found is None:
-        raise SqlError(15151, "find", "login", name.text if name else s.login_name)
+        raise SqlError(15151, "find", "login", name.text if name else session.login_name)
     return found.id
 
 
-def _certificate(s: Any, name: str | None) -> dict[str, int]:
+def _certificate(session: Any, name: str | None) -> dict[str, int]:
     """The certificate of master an endpoint names, as a field. SqlError 15151, 28055."""
     if name is None:
         return {}
-    found = s.database.server.databases["master"].keys.get(("CERTIFICATE", name.lower()))
+    found = session.database.server.databases["master"].keys.get(("CERTIFICATE", name.lower()))
     if found is None:
         raise SqlError(15151, "find", "certificate", name)
     if found.protection != BY_MASTER_KEY:

@@ -36,17 +36,17 @@ def create_notification(node: ast.CreateEventNotification, context: Context) -> 
     asked = _events(node, context)
     service, instance = str(node.service.value), str(node.broker_instance.value)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        queue = _queue(s, node.queue)
-        _may_create(s, node.scope, queue, asked)
-        home = _home(s, node.scope)
-        guid = s.database.broker.guid if instance.lower() == "current database" else instance
-        login = s.database.server.logins.get(s.login_name.lower())
-        principal = login if node.scope == SERVER else s.user
+        queue = _queue(session, node.queue)
+        _may_create(session, node.scope, queue, asked)
+        home = _home(session, node.scope)
+        guid = session.database.broker.guid if instance.lower() == "current database" else instance
+        login = session.database.server.logins.get(session.login_name.lower())
+        principal = login if node.scope == SERVER else session.user
         notifications.create(
             home,
-            s,
+            session,
             node.name.text,
             node.scope,
             queue,
@@ -57,16 +57,18 @@ def create_notification(node: ast.CreateEventNotification, context: Context) -> 
             owner=principal.id if principal else 1,
             creator=login.sid if node.fan_in and login is not None else None,
         )
-        _recompile(s, node.scope)
+        _recompile(session, node.scope)
 
     return run
 
 
-def _recompile(s: Any, scope: str) -> None:
+def _recompile(session: Any, scope: str) -> None:
     """Statements compiled before know of no listener, or of one too many."""
-    transaction = s.work()
+    transaction = session.work()
     transaction.log_used += 500
-    for database in s.database.server.databases.values() if scope == SERVER else [s.database]:
+    for database in (
+        session.database.server.databases.values() if scope == SERVER else [session.database]
+    ):
         database.bump(transaction)
 
 
@@ -89,35 +91,41 @@ def _events(node: ast.CreateEventNotification, context: Context) -> list[tuple[s
     return list(found.items())
 
 
-def _queue(s: Any, name: ast.ObjectName | None) -> Queue | None:
+def _queue(session: Any, name: ast.ObjectName | None) -> Queue | None:
     """The queue of ON QUEUE. Raises SqlError 15151; 9663 for one of the system's."""
     if name is None:
         return None
-    found = target_database(s, name).resolve(name.schema, name.name, s)
-    if not isinstance(found, Queue) or found.database is not s.database:
+    found = target_database(session, name).resolve(name.schema, name.name, session)
+    if not isinstance(found, Queue) or found.database is not session.database:
         raise SqlError(15151, "find", "queue", dotted(name))
     if found.is_system:
         raise SqlError(9663)
     return found
 
 
-def _home(s: Any, scope: str) -> Any:
+def _home(session: Any, scope: str) -> Any:
     """Whose broker holds the conversation: msdb's for the server (page on dialog security)."""
-    return s.database.server.databases["msdb"].broker if scope == SERVER else s.database.broker
+    return (
+        session.database.server.databases["msdb"].broker
+        if scope == SERVER
+        else session.database.broker
+    )
 
 
-def _may_create(s: Any, scope: str, queue: Queue | None, asked: list[tuple[str, str]]) -> None:
+def _may_create(
+    session: Any, scope: str, queue: Queue | None, asked: list[tuple[str, str]]
+) -> None:
     if queue is not None:
-        if not has_permission(s, "ALTER", queue):
+        if not has_permission(session, "ALTER", queue):
             raise SqlError(15151, "find", "queue", queue.name)
     elif scope == DATABASE:
-        if not has_permission(s, "CREATE DATABASE DDL EVENT NOTIFICATION", s.database):
-            raise SqlError(262, "CREATE DATABASE DDL EVENT NOTIFICATION", s.database.name)
+        if not has_permission(session, "CREATE DATABASE DDL EVENT NOTIFICATION", session.database):
+            raise SqlError(262, "CREATE DATABASE DDL EVENT NOTIFICATION", session.database.name)
     else:
         traced = any(event in _VALID for event, _ in asked)
         defined = any(event not in _VALID for event, _ in asked)
         for needed, what in ((traced, "TRACE"), (defined, "DDL")):
-            if needed and not has_server_permission(s, f"CREATE {what} EVENT NOTIFICATION"):
+            if needed and not has_server_permission(session, f"CREATE {what} EVENT NOTIFICATION"):
                 raise SqlError(15247)
 
 
@@ -126,24 +134,24 @@ def drop_notification(node: ast.DropEventNotification, context: Context) -> Run:
     """DROP EVENT NOTIFICATION: by its owner, or with ALTER on the queue (page of the statement)."""
     broker_of(context)
 
-    def run(s: Any, v: list) -> None:
-        queue = _queue(s, node.queue)
-        home = _home(s, node.scope)
+    def run(session: Any, variables: list) -> None:
+        queue = _queue(session, node.queue)
+        home = _home(session, node.scope)
         for name in node.names:
             found = notifications.find(home, node.scope, queue, name.text)
-            if found is not None and not _may_drop(s, node.scope, queue, found):
+            if found is not None and not _may_drop(session, node.scope, queue, found):
                 raise SqlError(15151, "drop", "event notification", name.text)
-            notifications.drop(home, s, node.scope, queue, name.text)
-        _recompile(s, node.scope)
+            notifications.drop(home, session, node.scope, queue, name.text)
+        _recompile(session, node.scope)
 
     return run
 
 
-def _may_drop(s: Any, scope: str, queue: Queue | None, found: Any) -> bool:
+def _may_drop(session: Any, scope: str, queue: Queue | None, found: Any) -> bool:
     if scope == SERVER:
-        return has_server_permission(s, "ALTER ANY EVENT NOTIFICATION")
-    if s.user is not None and found.owner == s.user.id:
+        return has_server_permission(session, "ALTER ANY EVENT NOTIFICATION")
+    if session.user is not None and found.owner == session.user.id:
         return True
     if queue is not None:
-        return has_permission(s, "ALTER", queue)
-    return has_permission(s, "ALTER ANY DATABASE EVENT NOTIFICATION", s.database)
+        return has_permission(session, "ALTER", queue)
+    return has_permission(session, "ALTER ANY DATABASE EVENT NOTIFICATION", session.database)

@@ -40,11 +40,11 @@ def create_queue(node: ast.CreateQueue, context: Context) -> Run:
     if node.name.name.startswith("#"):
         raise context.not_supported(node.name, "a queue name that starts with #")
 
-    def run(s: Any, v: list) -> None:
-        database = target_database(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        database = target_database(session, node.name)
         check_length(node.name.name)
-        schema = schema_for(s, database, node.name)
-        may_create(s, database, schema, "CREATE QUEUE")
+        schema = schema_for(session, database, node.name)
+        may_create(session, database, schema, "CREATE QUEUE")
         refuse_taken(database, schema.name, node.name.name)
         queue = Queue(database.broker, schema.name, node.name.name, database.next_object_id())
         queue.internal_id = database.next_object_id()
@@ -53,9 +53,9 @@ def create_queue(node: ast.CreateQueue, context: Context) -> Run:
         queue.poison_handling = node.poison_handling is not False
         if node.activation is not None and not node.activation.drop:
             stated = replace(NO_ACTIVATION, enabled=True)
-            queue.activation = _activation(s, queue, stated, node.activation)
-        database.put(s.work(), queue)
-        s.work().log_used += 500
+            queue.activation = _activation(session, queue, stated, node.activation)
+        database.put(session.work(), queue)
+        session.work().log_used += 500
 
     return run
 
@@ -66,15 +66,15 @@ def alter_queue(node: ast.AlterQueue, context: Context) -> Run:
     _check_options(node, context)
     broker_of(context)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         queue: Queue = existing(
-            s, target_database(s, node.name), node.name, "alter", "queue", (Queue,)
+            session, target_database(session, node.name), node.name, "alter", "queue", (Queue,)
         )
         if queue.is_system:
             raise SqlError(9663)
-        transaction = s.work()
-        s.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
-        assign = s.engine.journal.assign
+        transaction = session.work()
+        session.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
+        assign = session.engine.journal.assign
         for name, stated in (
             ("enabled", node.status),
             ("retention", node.retention),
@@ -86,7 +86,7 @@ def alter_queue(node: ast.AlterQueue, context: Context) -> Run:
             changed = (
                 None
                 if node.activation.drop
-                else _activation(s, queue, queue.activation or NO_ACTIVATION, node.activation)
+                else _activation(session, queue, queue.activation or NO_ACTIVATION, node.activation)
             )
             assign(transaction, queue, "activation", changed)
         ddl.queue_changed(queue, transaction)
@@ -117,12 +117,16 @@ def _check_options(node: ast.CreateQueue | ast.AlterQueue, context: Context) -> 
         )
 
 
-def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivation) -> Activation:
+def _activation(
+    session: Any, queue: Queue, old: Activation, stated: ast.QueueActivation
+) -> Activation:
     """ACTIVATION (..): what is not stated stays. Raises SqlError 9613, 9614, 9653 and others."""
     new = Activation(
-        _procedure(s, queue, stated.procedure) if stated.procedure is not None else old.procedure,
+        _procedure(session, queue, stated.procedure)
+        if stated.procedure is not None
+        else old.procedure,
         old.max_readers if stated.max_readers is None else stated.max_readers,
-        old.execute_as if stated.execute_as is None else _principal(s, stated.execute_as),
+        old.execute_as if stated.execute_as is None else _principal(session, stated.execute_as),
         old.enabled if stated.status is None else stated.status,
     )
     if new.enabled and not new.procedure:
@@ -132,14 +136,14 @@ def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivati
     if new.enabled and queue.watched:
         raise SqlError(9717, queue.full_name)
     if new.enabled and not new.max_readers:
-        severity = value(s.engine, "zero_readers_severity")
+        severity = value(session.engine, "zero_readers_severity")
         if severity > 10:
             raise SqlError(9648, queue.full_name, severity=severity)
-        s.info(text(9648, queue.full_name), severity, 9648)
+        session.info(text(9648, queue.full_name), severity, 9648)
     return new
 
 
-def _procedure(s: Any, queue: Queue, name: ast.ObjectName) -> str:
+def _procedure(session: Any, queue: Queue, name: ast.ObjectName) -> str:
     """The procedure's name as T-SQL; it takes no parameters (CREATE QUEUE page).
 
     Whether it must exist is a switch (F-292). Raises SqlError 9614, 9620, 9653 and 9742.
@@ -147,45 +151,49 @@ def _procedure(s: Any, queue: Queue, name: ast.ObjectName) -> str:
     shown = dotted(name)
     if name.name.startswith("#"):
         raise SqlError(9742, shown)
-    database = s.database if name.database is None else s.database.server.database(name.database)
-    found = database.resolve(name.schema, name.name, s)
+    database = (
+        session.database
+        if name.database is None
+        else session.database.server.database(name.database)
+    )
+    found = database.resolve(name.schema, name.name, session)
     if isinstance(found, Function):
         raise SqlError(9620, shown)
     if isinstance(found, Procedure):
         if found.node.parameters:
             raise SqlError(9653, shown)
         own = [found.schema, found.name]
-    elif found is None and value(s.engine, "missing_activation_procedure") == "allow":
-        own = [name.schema or s.user.default_schema or "dbo", name.name]
+    elif found is None and value(session.engine, "missing_activation_procedure") == "allow":
+        own = [name.schema or session.user.default_schema or "dbo", name.name]
     else:
         raise SqlError(9614, queue.full_name)
-    parts = ([database.name] if database is not s.database else []) + own
+    parts = ([database.name] if database is not session.database else []) + own
     return ".".join("[" + part.replace("]", "]]") + "]" for part in parts)
 
 
-def _principal(s: Any, stated: ast.Identifier | ast.Literal) -> int:
+def _principal(session: Any, stated: ast.Identifier | ast.Literal) -> int:
     """EXECUTE AS SELF, OWNER or 'user'; a user needs IMPERSONATE. Raises SqlError 9611."""
     if isinstance(stated, ast.Identifier):
-        return OWNER if stated.text.upper() == "OWNER" else s.user.id
-    found = s.database.principals.get(str(stated.value).lower())
-    if found is None or not has_permission(s, "IMPERSONATE", found):
+        return OWNER if stated.text.upper() == "OWNER" else session.user.id
+    found = session.database.principals.get(str(stated.value).lower())
+    if found is None or not has_permission(session, "IMPERSONATE", found):
         raise SqlError(9611, str(stated.value))
     return found.id
 
 
 @drops("QUEUE")
-def drop_queue(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_queue(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP QUEUE: not while a service uses it (3716); whoever waits there fails at once."""
-    database = target_database(s, name)
-    if if_exists and database.resolve(name.schema, name.name, s) is None:
+    database = target_database(session, name)
+    if if_exists and database.resolve(name.schema, name.name, session) is None:
         return
-    queue: Queue = existing(s, database, name, "drop", "queue", (Queue,))
+    queue: Queue = existing(session, database, name, "drop", "queue", (Queue,))
     if queue.is_system:
         raise SqlError(9663)
     ddl.refuse_bound(queue.broker, queue)
-    transaction = s.work()
-    s.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
-    notifications.drop_of_queue(queue, s)
+    transaction = session.work()
+    session.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
+    notifications.drop_of_queue(queue, session)
     database.remove(transaction, queue)
     queue.broker.note(transaction, ("ssb.dropped", queue))
     transaction.log_used += 500

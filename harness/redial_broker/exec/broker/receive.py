@@ -31,7 +31,7 @@ RECEIVE = 0xC1
 """Command code in the DONE token: a RECEIVE's result looks like a SELECT's to a client."""
 
 Deliver = Callable[[Any, list, list[tuple]], None]
-"""(s, v, rows of the queue columns asked for) -> None: to the client, variables or a table."""
+"""(session, variables, rows of the queue columns asked for) -> None: to the client, variables or a table."""
 
 
 @compiles(ast.Receive)
@@ -45,7 +45,7 @@ def compile_waitfor(node: ast.WaitForStatement, context: Context) -> Run:
     """WAITFOR (RECEIVE ..) or (GET CONVERSATION GROUP ..); without TIMEOUT for ever."""
     if node.timeout is None:
 
-        def timeout(s: Any, v: list) -> int:
+        def timeout(session: Any, variables: list) -> int:
             return -1
     else:
         timeout = arguments.number(context, node.timeout, "timeout", "WAITFOR")
@@ -73,20 +73,25 @@ def _receive(node: ast.Receive, context: Context, timeout: Argument | None) -> R
     status = switch(queue.broker.engine, "receive_status")
     receive, received = receiving.receive, receiving.received
 
-    def run(s: Any, v: list) -> None:
-        s.check_permission("RECEIVE", queue)
-        taken = receive(queue, s, top(s, v, ()) if top else None, **options(s, v))
+    def run(session: Any, variables: list) -> None:
+        session.check_permission("RECEIVE", queue)
+        taken = receive(
+            queue,
+            session,
+            top(session, variables, ()) if top else None,
+            **options(session, variables),
+        )
         if taken:
-            finish = prepare(s, v, [build(e, m, status) for e, m in taken])
-            received(queue, s, taken, named)
+            finish = prepare(session, variables, [build(e, m, status) for e, m in taken])
+            received(queue, session, taken, named)
         else:
-            received(queue, s, taken, named)
+            received(queue, session, taken, named)
             if timeout is not None:
-                limit = timeout(s, v)
-                receiving.wait_for_message(queue, s, -1 if limit is None else limit, named)
-            finish = prepare(s, v, [])
-        deliver(s, v, finish)
-        s.done(RECEIVE, len(taken))
+                limit = timeout(session, variables)
+                receiving.wait_for_message(queue, session, -1 if limit is None else limit, named)
+            finish = prepare(session, variables, [])
+        deliver(session, variables, finish)
+        session.done(RECEIVE, len(taken))
 
     return run
 
@@ -101,12 +106,18 @@ def _where(node: ast.Receive, context: Context) -> tuple[Callable, bool]:
     """The WHERE clause as keyword arguments of ``ssb.receive``."""
     if node.where_column is None:
         nothing: dict[str, Any] = {}
-        return lambda s, v: nothing, False
+        return lambda session, variables: nothing, False
     if node.where_column.upper() == "CONVERSATION_HANDLE":
         handle = arguments.handle(context, node.where_value, "RECEIVE")
-        return lambda s, v: {"handle": handle(s, v), "by_handle": True}, True
+        return lambda session, variables: {
+            "handle": handle(session, variables),
+            "by_handle": True,
+        }, True
     group = arguments.group(context, node.where_value, "RECEIVE")
-    return lambda s, v: {"group_id": group(s, v), "by_group": True}, True
+    return lambda session, variables: {
+        "group_id": group(session, variables),
+        "by_group": True,
+    }, True
 
 
 # ---------------------------------------------------------------------- what becomes of the rows
@@ -147,8 +158,8 @@ def _output(
         return wanted, *_into(node, context, exprs, shown, project)
     result = [ResultColumn(name, expr.type, expr.nullable) for name, expr in zip(shown, exprs)]
 
-    def deliver(s: Any, v: list, rows: list[tuple]) -> None:
-        s.result(result, rows)
+    def deliver(session: Any, variables: list, rows: list[tuple]) -> None:
+        session.result(result, rows)
 
     return wanted, deliver, project
 
@@ -188,9 +199,11 @@ def _list(
 
 def _projection(exprs: list[Expr]) -> Callable[[Any, list, list[tuple]], list[tuple]]:
     if [expr.index for expr in exprs] == list(range(len(exprs))):
-        return lambda s, v, rows: rows
+        return lambda session, variables, rows: rows
     fns = [expr.fn for expr in exprs]
-    return lambda s, v, rows: [tuple([fn(s, v, r) for fn in fns]) for r in rows]
+    return lambda session, variables, rows: [
+        tuple([fn(session, variables, r) for fn in fns]) for r in rows
+    ]
 
 
 def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callable]:
@@ -203,18 +216,18 @@ def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callab
             (variable.slot, assigned(expr, item.op or "=", variable.slot, variable.type))
         )
 
-    def prepare(s: Any, v: list, rows: list[tuple]) -> list:
+    def prepare(session: Any, variables: list, rows: list[tuple]) -> list:
         if not rows:
             return []
-        work = v[:]
+        work = variables[:]
         for r in rows:
             for slot, fn in setters:
-                work[slot] = fn(s, work, r)
+                work[slot] = fn(session, work, r)
         return [(slot, work[slot]) for slot, _ in setters]
 
-    def deliver(s: Any, v: list, assignments: list) -> None:
+    def deliver(session: Any, variables: list, assignments: list) -> None:
         for slot, value in assignments:
-            v[slot] = value
+            variables[slot] = value
 
     return deliver, prepare
 
@@ -232,18 +245,18 @@ def _into(
     make = maker_of(made, target, chosen, node, context)
     check = checker(target, "INSERT")
 
-    def prepare(s: Any, v: list, rows: list[tuple]) -> Any:
+    def prepare(session: Any, variables: list, rows: list[tuple]) -> Any:
         if not rows:
             return None
-        table = target.at(v)
-        new = [make(s, v, row, table) for row in project(s, v, rows)]
+        table = target.at(variables)
+        new = [make(session, variables, row, table) for row in project(session, variables, rows)]
         if check is not None:
             for row in new:
-                check(s, row)
-        if table.clustered is None and not table.indexes and not s.engine.journal.recording:
+                check(session, row)
+        if table.clustered is None and not table.indexes and not session.engine.journal.recording:
             _append(table, new)
             return None
-        writes = Writes(s, v, target)
+        writes = Writes(session, variables, target)
         insert = writes.insert
 
         def changes() -> None:
@@ -253,7 +266,7 @@ def _into(
         writes.all(changes)
         return None
 
-    return lambda s, v, nothing: None, prepare
+    return lambda session, variables, nothing: None, prepare
 
 
 def _append(table: Table, rows: list[tuple]) -> None:
@@ -279,15 +292,15 @@ def _get_group(node: ast.GetConversationGroup, context: Context, timeout: Argume
     slot = arguments.output(context, node.variable, "conversation group", "GET CONVERSATION GROUP")
     clears = switch(queue.broker.engine, "get_group_none") == "null"
 
-    def run(s: Any, v: list) -> None:
-        s.check_permission("RECEIVE", queue)
-        group_id = receiving.get_group(queue, s)
-        receiving.looked(queue, s, group_id)
+    def run(session: Any, variables: list) -> None:
+        session.check_permission("RECEIVE", queue)
+        group_id = receiving.get_group(queue, session)
+        receiving.looked(queue, session, group_id)
         if group_id is None and timeout is not None:
-            limit = timeout(s, v)
-            receiving.wait_for_message(queue, s, -1 if limit is None else limit)
+            limit = timeout(session, variables)
+            receiving.wait_for_message(queue, session, -1 if limit is None else limit)
         if group_id is not None or clears:
-            v[slot] = group_id
-        s.set_rowcount(0 if group_id is None else 1)
+            variables[slot] = group_id
+        session.set_rowcount(0 if group_id is None else 1)
 
     return run

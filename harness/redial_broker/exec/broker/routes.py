@@ -43,11 +43,11 @@ def create_route(node: ast.CreateRoute, context: Context) -> Run:
     broker = broker_of(context)
     options = _options(node, context)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        may_create(s, "CREATE ROUTE")
+        may_create(session, "CREATE ROUTE")
         routes.create_route(
-            broker, s.work(), node.name.text, owner=owner_id(s, node.owner), **options
+            broker, session.work(), node.name.text, owner=owner_id(session, node.owner), **options
         )
 
     return run
@@ -59,9 +59,9 @@ def alter_route(node: ast.AlterRoute, context: Context) -> Run:
     broker = broker_of(context)
     options = _options(node, context)
 
-    def run(s: Any, v: list) -> None:
-        may_change(s, broker.routes.get(node.name.text), "alter", "route")
-        routes.alter_route(broker, s.work(), node.name.text, **options)
+    def run(session: Any, variables: list) -> None:
+        may_change(session, broker.routes.get(node.name.text), "alter", "route")
+        routes.alter_route(broker, session.work(), node.name.text, **options)
 
     return run
 
@@ -70,10 +70,10 @@ drops("ROUTE")(dropper("routes", "route", routes.drop_route))
 
 
 # ---------------------------------------------------------------------- remote service bindings
-def _user(s: Any, name: ast.Identifier) -> int:
+def _user(session: Any, name: ast.Identifier) -> int:
     """Principal id of WITH USER. Raises SqlError 15151, 28083."""
-    found = s.database.principals.get(name.text.lower())
-    if found is None or not may_impersonate(s, found):
+    found = session.database.principals.get(name.text.lower())
+    if found is None or not may_impersonate(session, found):
         raise SqlError(15151, "find", "user", name.text)
     if found.type != "S":
         raise SqlError(28083, name.text)
@@ -87,17 +87,17 @@ def create_binding(node: ast.CreateRemoteServiceBinding, context: Context) -> Ru
     if node.user is None:
         raise context.not_supported(node, "CREATE REMOTE SERVICE BINDING without USER")
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.text)
-        may_create(s, "CREATE REMOTE SERVICE BINDING")
+        may_create(session, "CREATE REMOTE SERVICE BINDING")
         routes.create_binding(
             broker,
-            s.work(),
+            session.work(),
             node.name.text,
             str(node.service.value),
-            _user(s, node.user),
+            _user(session, node.user),
             bool(node.anonymous),
-            owner_id(s, node.owner),
+            owner_id(session, node.owner),
         )
 
     return run
@@ -108,13 +108,13 @@ def alter_binding(node: ast.AlterRemoteServiceBinding, context: Context) -> Run:
     """ALTER REMOTE SERVICE BINDING; what is left out stays."""
     broker = broker_of(context)
 
-    def run(s: Any, v: list) -> None:
-        may_change(s, broker.bindings.get(node.name.text), "alter", "remote service binding")
+    def run(session: Any, variables: list) -> None:
+        may_change(session, broker.bindings.get(node.name.text), "alter", "remote service binding")
         routes.alter_binding(
             broker,
-            s.work(),
+            session.work(),
             node.name.text,
-            None if node.user is None else _user(s, node.user),
+            None if node.user is None else _user(session, node.user),
             node.anonymous,
         )
 

@@ -49,11 +49,11 @@ def to_integer(source: SqlType, target: SqlType) -> Convert:
     if kind == "datetime":
         # Half a day and more counts as the next day.
         half = Decimal("0.5")
-        return _checked(lambda v: math.floor(days_since_1900(v) + half), source, target)
+        return _checked(lambda value: math.floor(days_since_1900(value) + half), source, target)
     if kind == "int":
         return _checked(None, source, target)
     if kind == "money":
-        return _checked(lambda v: int(v.to_integral_value(ROUND_HALF_UP)), source, target)
+        return _checked(lambda value: int(value.to_integral_value(ROUND_HALF_UP)), source, target)
     return _checked(int, source, target)
 
 

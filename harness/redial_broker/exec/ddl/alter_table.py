@@ -35,8 +35,8 @@ from redial_broker.exec.registry import Run, compiles
 def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
     """ADD columns and constraints; existing rows are extended, and checked unless WITH NOCHECK."""
 
-    def run(s: Any, v: list) -> None:
-        database, table, transaction = alter(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        database, table, transaction = alter(session, node.name)
         before = len(table.columns)
         builder = builder_for(context, table, node.elements)
         for element in node.elements:
@@ -47,17 +47,19 @@ def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
         added = builder.columns[before:]
         checks = builder.checks
         twin = rebuilt(
-            s.engine,
+            session.engine,
             table,
             columns=builder.columns,
             specs=[spec_of(i) for i in all_indexes(table)] + builder.keys,
             checks=table.checks + checks,
-            convert=extend_rows(s, table, added, values_given(node, added)) if added else None,
-            session=s,
+            convert=extend_rows(session, table, added, values_given(node, added))
+            if added
+            else None,
+            session=session,
         )
         if node.check is not False:
-            check_rows(s, database, twin, checks)
-        check_key_length(s, twin)
+            check_rows(session, database, twin, checks)
+        check_key_length(session, twin)
         if not table.temporary:
             definition = TableDefinition(
                 table.name,
@@ -77,12 +79,12 @@ def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
                 definition,
                 trusted=node.check is not False,
             )
-        put_table(s, transaction, database, twin)
+        put_table(session, transaction, database, twin)
         if table.temporary:
-            skip_foreign_keys(s, table.name, builder.foreign)
+            skip_foreign_keys(session, table.name, builder.foreign)
         else:
             make_foreign_keys(
-                s, transaction, database, twin, builder.foreign, check=node.check is not False
+                session, transaction, database, twin, builder.foreign, check=node.check is not False
             )
 
     return run
@@ -116,7 +118,7 @@ def values_given(node: ast.AlterTableAdd, added: list[Column]) -> set[str]:
     }
 
 
-def extend_rows(s: Any, table: Table, added: list[Column], given: set[str]) -> Any:
+def extend_rows(session: Any, table: Table, added: list[Column], given: set[str]) -> Any:
     """How an old row gets its new columns. Raises SqlError 4901 for NOT NULL without a default."""
     if table.rows.entries:
         for column in added:
@@ -135,10 +137,10 @@ def extend_rows(s: Any, table: Table, added: list[Column], given: set[str]) -> A
             counter[0] += 1
             return column.identity[0] + (counter[0] - 1) * column.identity[1]
         if column.rowversion:
-            return s.database.next_rowversion(s.work())
+            return session.database.next_rowversion(session.work())
         # A nullable column stays NULL in old rows unless WITH VALUES was given.
         fills = not column.nullable or column.name.lower() in given
-        return column.default(s) if fills and column.default is not None else None
+        return column.default(session) if fills and column.default is not None else None
 
     return lambda row: (*row, *(value(column) for column in added))
 
@@ -148,19 +150,19 @@ def extend_rows(s: Any, table: Table, added: list[Column], given: set[str]) -> A
 def alter_table_drop(node: ast.AlterTableDrop, context: Context) -> Run:
     """DROP CONSTRAINT and DROP COLUMN."""
 
-    def run(s: Any, v: list) -> None:
-        database, table, transaction = alter(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        database, table, transaction = alter(session, node.name)
         for item in node.items:
             if item.kind == "CONSTRAINT":
-                table = drop_constraint(s, transaction, database, table, item)
+                table = drop_constraint(session, transaction, database, table, item)
             else:
-                table = drop_column(s, table, item)
-            put_table(s, transaction, database, table)
+                table = drop_column(session, table, item)
+            put_table(session, transaction, database, table)
 
     return run
 
 
-def drop_column(s: Any, table: Table, item: ast.AlterTableDropItem) -> Table:
+def drop_column(session: Any, table: Table, item: ast.AlterTableDropItem) -> Table:
     """The table without one column. Raises SqlError 4924, or 4922 when something uses it."""
     gone = table.ordinals.get(item.name.lower())
     if gone is None:
@@ -175,7 +177,7 @@ def drop_column(s: Any, table: Table, item: ast.AlterTableDropItem) -> Table:
         return ordinal - (ordinal > gone)
 
     return rebuilt(
-        s.engine,
+        session.engine,
         table,
         columns=table.columns[:gone] + table.columns[gone + 1 :],
         specs=[spec_of(index, shift) for index in all_indexes(table)],
@@ -190,8 +192,8 @@ def alter_column(node: ast.AlterTableAlterColumn, context: Context) -> Run:
     if node.column.constraints or node.column.identity is not None or node.column.rowguidcol:
         raise context.not_supported(node, "a constraint in ALTER COLUMN")
 
-    def run(s: Any, v: list) -> None:
-        database, table, transaction = alter(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        database, table, transaction = alter(session, node.name)
         at = table.ordinals.get(node.column.name.lower())
         if at is None:
             raise SqlError(4924, "ALTER COLUMN", node.column.name, table.name)
@@ -213,10 +215,10 @@ def alter_column(node: ast.AlterTableAlterColumn, context: Context) -> Run:
             case_sensitive=new.case_sensitive if new.collation else old.case_sensitive,
         )
         twin = rebuilt(
-            s.engine, table, columns=columns, convert=converter(database, table, at, new)
+            session.engine, table, columns=columns, convert=converter(database, table, at, new)
         )
-        check_key_length(s, twin)
-        put_table(s, transaction, database, twin)
+        check_key_length(session, twin)
+        put_table(session, transaction, database, twin)
 
     return run
 
@@ -275,9 +277,9 @@ def alter_table_set(node: ast.AlterTableSet, context: Context) -> Run:
                 raise context.not_supported(option, f"ALTER TABLE SET {option.name}")
             values.append(getattr(option.value, "text", str(option.value)).upper())
 
-    def run(s: Any, v: list) -> None:
-        _, table, transaction = alter(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        _, table, transaction = alter(session, node.name)
         for value in values:
-            s.engine.journal.assign(transaction, table, "lock_escalation", value != "DISABLE")
+            session.engine.journal.assign(transaction, table, "lock_escalation", value != "DISABLE")
 
     return run

@@ -34,52 +34,58 @@ from redial_broker.exec.security import (
 def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
     """ALTER AUTHORIZATION ON securable TO principal: permissions on it are dropped."""
 
-    def run(s: Any, v: list) -> None:
-        database: Database = s.database
+    def run(session: Any, variables: list) -> None:
+        database: Database = session.database
         if node.securable.kind == "DATABASE":
-            change_database_owner(s, node)
+            change_database_owner(session, node)
             return
         if node.securable.kind == "SERVER ROLE":
-            change_role_owner(s, node)
+            change_role_owner(session, node)
             return
-        target = find_securable(s, node.securable, context)
-        if not has_permission(s, "TAKE OWNERSHIP", target):
+        target = find_securable(session, node.securable, context)
+        if not has_permission(session, "TAKE OWNERSHIP", target):
             raise SqlError(15151, "find", class_word(target), target.name)
         owner = None
         if node.owner is not None:
             owner = database.principals.get(node.owner.text.lower())
             if owner is None:
                 raise SqlError(15151, "find", "principal", node.owner.text)
-            may_own(s, target, owner)
-        change_owner(s, node, context, target, owner.id if owner else None)
+            may_own(session, target, owner)
+        change_owner(session, node, context, target, owner.id if owner else None)
         for key in [
             k for k in database.permissions if k[0] == target.class_ and k[1] == target.major
         ]:
-            s.engine.journal.put(s.work(), database, database.permissions, key, MISSING)
-        database.bump(s.work())
+            session.engine.journal.put(session.work(), database, database.permissions, key, MISSING)
+        database.bump(session.work())
 
     return run
 
 
-def may_own(s: Any, target: Securable, owner: Any) -> None:
+def may_own(session: Any, target: Securable, owner: Any) -> None:
     """The new owner: oneself, somebody one may impersonate, or a role one is in.
 
     Raises SqlError 15151, and 15345 for a certificate or key owned by anything but a user.
     """
     if target.kind in KEY_KINDS and owner.type != USER:
         raise SqlError(15345, class_word(target))
-    if s.user is None or s.user.id in {DBO, owner.id}:
+    if session.user is None or session.user.id in {DBO, owner.id}:
         return
-    mine = identities(s, target.database) or frozenset()
-    if not (owner.id in mine if owner.type == ROLE else has_permission(s, "IMPERSONATE", owner)):
+    mine = identities(session, target.database) or frozenset()
+    if not (
+        owner.id in mine if owner.type == ROLE else has_permission(session, "IMPERSONATE", owner)
+    ):
         raise SqlError(15151, "find", "principal", owner.name)
 
 
 def change_owner(
-    s: Any, node: ast.AlterAuthorization, context: Context, target: Securable, owner: int | None
+    session: Any,
+    node: ast.AlterAuthorization,
+    context: Context,
+    target: Securable,
+    owner: int | None,
 ) -> None:
     """Give something another owner; None (SCHEMA OWNER) for an object that follows its schema."""
-    database, journal, transaction = target.database, s.engine.journal, s.work()
+    database, journal, transaction = target.database, session.engine.journal, session.work()
     if target.class_ == OBJECT:
         item = database.resolve(target.schema, target.name)
         if not isinstance(item, Table | Module | Sequence) and type(item).__name__ != "Queue":
@@ -112,7 +118,7 @@ def change_owner(
             replace(role, owner=owner),
         )
     elif target.kind in BROKER_KINDS:
-        change_broker_owner(s, target, owner if owner else DBO)
+        change_broker_owner(session, target, owner if owner else DBO)
     elif target.kind in KEY_KINDS:
         key = (target.kind, target.name.lower())
         journal.put(
@@ -126,24 +132,26 @@ def change_owner(
         raise context.not_supported(node, "ALTER AUTHORIZATION on this securable")
 
 
-def change_broker_owner(s: Any, target: Securable, owner: int) -> None:
+def change_broker_owner(session: Any, target: Securable, owner: int) -> None:
     """Another owner for a service (which is state) or a definition (which is replaced)."""
     broker = target.database.broker
     mapping = getattr(broker, BROKER_KINDS[target.kind][1])
     item = mapping[target.name]
     if isinstance(item, Part):
-        s.engine.journal.assign(s.work(), item, "owner", owner)
+        session.engine.journal.assign(session.work(), item, "owner", owner)
     else:
-        s.engine.journal.put(s.work(), broker, mapping, target.name, replace(item, owner=owner))
+        session.engine.journal.put(
+            session.work(), broker, mapping, target.name, replace(item, owner=owner)
+        )
 
 
-def change_database_owner(s: Any, node: ast.AlterAuthorization) -> None:
+def change_database_owner(session: Any, node: ast.AlterAuthorization) -> None:
     """ALTER AUTHORIZATION ON DATABASE::name TO login."""
-    server = s.database.server
+    server = session.database.server
     name = node.securable.name.name
     database = server.databases.get(name.lower())
     login = server.logins.get(node.owner.text.lower()) if node.owner is not None else None
-    if database is None or not has_permission(s, "TAKE OWNERSHIP", database):
+    if database is None or not has_permission(session, "TAKE OWNERSHIP", database):
         raise SqlError(15151, "find", "database", name)
     if login is None or login.type != USER:
         raise SqlError(15151, "find", "principal", node.owner.text if node.owner else "")
@@ -152,5 +160,5 @@ def change_database_owner(s: Any, node: ast.AlterAuthorization) -> None:
     user = user_for_login(database, login)
     if user is not None and user.id > GUEST:
         raise SqlError(15110)
-    s.engine.journal.assign(s.work(), database, "owner", login.name)
-    database.bump(s.work())
+    session.engine.journal.assign(session.work(), database, "owner", login.name)
+    database.bump(session.work())

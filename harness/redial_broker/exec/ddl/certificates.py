@@ -57,49 +57,53 @@ def read_options(options: list[ast.Option], context: Context) -> dict[str, Any]:
     return found
 
 
-def may_create(s: Any, permission: str) -> None:
+def may_create(session: Any, permission: str) -> None:
     """Raise SqlError 262 without the permission on the database."""
-    if not has_permission(s, permission, s.database):
-        raise SqlError(262, permission, s.database.name)
+    if not has_permission(session, permission, session.database):
+        raise SqlError(262, permission, session.database.name)
 
 
-def owner_of(s: Any, owner: ast.Identifier | None, what: str) -> int:
+def owner_of(session: Any, owner: ast.Identifier | None, what: str) -> int:
     """Principal id of the owner: a user, never a role. Raises SqlError 15345, 15151."""
     if owner is None:
-        return s.user.id if s.user is not None else 1
-    number = find_owner(s.database, owner.text)
-    if s.database.principal(number).type != USER:
+        return session.user.id if session.user is not None else 1
+    number = find_owner(session.database, owner.text)
+    if session.database.principal(number).type != USER:
         raise SqlError(15345, what)
     return number
 
 
-def key_seed(s: Any, number: int) -> str:
+def key_seed(session: Any, number: int) -> str:
     """Where a new key comes from: the instance's seed, the database and the key's number."""
-    return f"{s.engine.seed}/{s.database.name.lower()}/{number}"
+    return f"{session.engine.seed}/{session.database.name.lower()}/{number}"
 
 
-def protector(s: Any, options: dict[str, Any]) -> bytes | None:
+def protector(session: Any, options: dict[str, Any]) -> bytes | None:
     """Digest of the password that protects a private key; None for the master key.
 
     Raises SqlError 15581 without a master key to use, 15116 and 15118 for a weak password.
     """
     password = options.get("ENCRYPTION BY PASSWORD")
     if password is None:
-        need_master_key(s, s.database)
+        need_master_key(session, session.database)
         return None
     check_password("", password)
     return digest(password)
 
 
-def put_key(s: Any, kind: str, name: str, key: Any) -> None:
+def put_key(session: Any, kind: str, name: str, key: Any) -> None:
     """Write a certificate or key; None takes it out."""
-    database: Database = s.database
-    s.engine.journal.put(
-        s.work(), database, database.keys, (kind, name.lower()), MISSING if key is None else key
+    database: Database = session.database
+    session.engine.journal.put(
+        session.work(),
+        database,
+        database.keys,
+        (kind, name.lower()),
+        MISSING if key is None else key,
     )
-    database.bump(s.work())
+    database.bump(session.work())
     if database.broker is not None:
-        database.broker.note(s.work(), ("ssb.altered", database.broker))
+        database.broker.note(session.work(), ("ssb.altered", database.broker))
 
 
 # ---------------------------------------------------------------------- CREATE
@@ -109,35 +113,35 @@ def create_certificate(node: ast.CreateCertificate, context: Context) -> Run:
     options = read_options(node.options, context)
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        may_create(s, "CREATE CERTIFICATE")
-        if ("CERTIFICATE", name.lower()) in s.database.keys:
+        may_create(session, "CREATE CERTIFICATE")
+        if ("CERTIFICATE", name.lower()) in session.database.keys:
             raise SqlError(15232, name)
-        owner = owner_of(s, node.owner, "certificate")
-        number = s.database.next_number("next_key")
+        owner = owner_of(session, node.owner, "certificate")
+        number = session.database.next_number("next_key")
         active = options.get("ACTIVE FOR BEGIN_DIALOG", "ON").upper() == "ON"
         if "SUBJECT" in options:
-            key, password = crypto.make_key(key_seed(s, number)), protector(s, options)
-            der = self_signed(s, key, options, number)
+            key, password = crypto.make_key(key_seed(session, number)), protector(session, options)
+            der = self_signed(session, key, options, number)
         else:
-            der, key, password = imported(s, options)
+            der, key, password = imported(session, options)
         made = Certificate(number, name, owner, der, key, password, active)
-        if by_thumbprint(s.database, made.thumbprint) is not None:
+        if by_thumbprint(session.database, made.thumbprint) is not None:
             raise SqlError(15232, name)
-        put_key(s, "CERTIFICATE", name, made)
+        put_key(session, "CERTIFICATE", name, made)
 
     return run
 
 
-def self_signed(s: Any, key: crypto.RsaKey, options: dict[str, Any], number: int) -> bytes:
+def self_signed(session: Any, key: crypto.RsaKey, options: dict[str, Any], number: int) -> bytes:
     """A certificate of its own key, valid for a year unless dates are given (UTC)."""
-    start = moment(options.get("START_DATE")) or s.now().replace(microsecond=0)
+    start = moment(options.get("START_DATE")) or session.now().replace(microsecond=0)
     end = moment(options.get("EXPIRY_DATE"))
     if end is None:
         day = 28 if (start.month, start.day) == (2, 29) else start.day
         end = start.replace(year=start.year + 1, day=day)
-    seed = f"{key_seed(s, number)}/{options['SUBJECT']}"
+    seed = f"{key_seed(session, number)}/{options['SUBJECT']}"
     serial = int.from_bytes(blake2b(seed.encode(), digest_size=15).digest(), "big") | 1
     return crypto.make_certificate(key, options["SUBJECT"], start, end, serial)
 
@@ -147,27 +151,29 @@ def moment(text: str | None) -> datetime | None:
     return None if text is None else converted(text, NVARCHAR_MAX, DATETIME)
 
 
-def imported(s: Any, options: dict[str, Any]) -> tuple[bytes, crypto.RsaKey | None, bytes | None]:
+def imported(
+    session: Any, options: dict[str, Any]
+) -> tuple[bytes, crypto.RsaKey | None, bytes | None]:
     """(certificate, private key or None, its password) from a file or bytes.
 
     Raises SqlError 15208, 15297, 15465 for a wrong password, 15474 for another key's.
     """
-    der = options["BINARY"] if "BINARY" in options else read_file(s, options["FILE"])
+    der = options["BINARY"] if "BINARY" in options else read_file(session, options["FILE"])
     facts = crypto.read_certificate(bytes(der))
     if facts is None:
         raise SqlError(15297 if "BINARY" in options else 15208)
     private = options.get("PRIVATE KEY")
     if private is None:
         return bytes(der), None, None
-    key = read_private(s, private)
+    key = read_private(session, private)
     if key.n != facts["n"]:
         raise SqlError(15474, "certificate")
-    return bytes(der), key, protector(s, private)
+    return bytes(der), key, protector(session, private)
 
 
-def read_private(s: Any, private: dict[str, Any]) -> crypto.RsaKey:
+def read_private(session: Any, private: dict[str, Any]) -> crypto.RsaKey:
     """A private key out of PRIVATE KEY (FILE | BINARY, DECRYPTION BY PASSWORD)."""
-    data = private["BINARY"] if "BINARY" in private else read_file(s, private["FILE"])
+    data = private["BINARY"] if "BINARY" in private else read_file(session, private["FILE"])
     key = crypto.read_pvk(bytes(data), private.get("DECRYPTION BY PASSWORD"))
     if key is None:
         raise SqlError(15465 if "DECRYPTION BY PASSWORD" in private else 15297)
@@ -185,19 +191,19 @@ def create_key(node: ast.CreateKey, context: Context) -> Run:
         raise context.not_supported(node, "an asymmetric key that is not made here")
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        may_create(s, "CREATE ASYMMETRIC KEY")
-        if ("ASYMMETRIC KEY", name.lower()) in s.database.keys:
+        may_create(session, "CREATE ASYMMETRIC KEY")
+        if ("ASYMMETRIC KEY", name.lower()) in session.database.keys:
             raise SqlError(15282, name)
-        owner = owner_of(s, node.owner, "asymmetric key")
-        number = s.database.next_number("next_key")
-        key = crypto.make_key(key_seed(s, number), RSA_SIZES[algorithm])
+        owner = owner_of(session, node.owner, "asymmetric key")
+        number = session.database.next_number("next_key")
+        key = crypto.make_key(key_seed(session, number), RSA_SIZES[algorithm])
         put_key(
-            s,
+            session,
             "ASYMMETRIC KEY",
             name,
-            AsymmetricKey(number, name, owner, key.n, key.e, key, protector(s, options)),
+            AsymmetricKey(number, name, owner, key.n, key.e, key, protector(session, options)),
         )
 
     return run
@@ -208,14 +214,14 @@ def open_key(node: ast.OpenKey, context: Context) -> Run:
     """OPEN and CLOSE SYMMETRIC KEY: there are none; CLOSE ALL has nothing to do."""
     if node.name is not None:
         raise context.not_supported(node, "symmetric keys")
-    return lambda s, v: None
+    return lambda session, variables: None
 
 
 # ---------------------------------------------------------------------- ALTER, BACKUP
-def find_certificate(s: Any, name: str, verb: str, permission: str) -> Certificate:
+def find_certificate(session: Any, name: str, verb: str, permission: str) -> Certificate:
     """A certificate the session has a permission on. Raises SqlError 15151."""
-    found = s.database.keys.get(("CERTIFICATE", name.lower()))
-    if found is None or not has_permission(s, permission, found):
+    found = session.database.keys.get(("CERTIFICATE", name.lower()))
+    if found is None or not has_permission(session, permission, found):
         raise SqlError(15151, verb, "certificate", name)
     return found
 
@@ -225,8 +231,8 @@ def alter_certificate(node: ast.AlterCertificate, context: Context) -> Run:
     """ALTER CERTIFICATE: another password, a private key, none any more, or ACTIVE FOR DIALOG."""
     options = read_options(node.options, context)
 
-    def run(s: Any, v: list) -> None:
-        found = find_certificate(s, node.name.text, "alter", "ALTER")
+    def run(session: Any, variables: list) -> None:
+        found = find_certificate(session, node.name.text, "alter", "ALTER")
         if "REMOVE PRIVATE KEY" in options:
             if found.key is None:
                 raise SqlError(15556, "certificate")
@@ -235,25 +241,25 @@ def alter_certificate(node: ast.AlterCertificate, context: Context) -> Run:
             active = options["ACTIVE FOR BEGIN_DIALOG"].upper() == "ON"
             changed = replace(found, active=active)
         else:
-            changed = with_private_key(s, found, options["PRIVATE KEY"])
-        put_key(s, "CERTIFICATE", found.name, changed)
+            changed = with_private_key(session, found, options["PRIVATE KEY"])
+        put_key(session, "CERTIFICATE", found.name, changed)
 
     return run
 
 
-def with_private_key(s: Any, found: Certificate, private: dict[str, Any]) -> Certificate:
+def with_private_key(session: Any, found: Certificate, private: dict[str, Any]) -> Certificate:
     """WITH PRIVATE KEY (..): from a file or bytes, or the one it has under another protection."""
     if "FILE" in private or "BINARY" in private:
-        key = read_private(s, private)
+        key = read_private(session, private)
         if key.n != found.facts["n"]:
             raise SqlError(15474, "certificate")
     else:
         if found.key is None:
             raise SqlError(15556, "certificate")
-        key = private_key(s, found, private.get("DECRYPTION BY PASSWORD"), s.database)
+        key = private_key(session, found, private.get("DECRYPTION BY PASSWORD"), session.database)
         if key is None:
             raise SqlError(15465)
-    return replace(found, key=key, password=protector(s, private))
+    return replace(found, key=key, password=protector(session, private))
 
 
 @compiles(ast.BackupCertificate)
@@ -262,54 +268,58 @@ def backup_certificate(node: ast.BackupCertificate, context: Context) -> Run:
     options = read_options(node.options, context)
     path = word(node.file)
 
-    def run(s: Any, v: list) -> None:
-        found = find_certificate(s, node.name.text, "find", "VIEW DEFINITION")
+    def run(session: Any, variables: list) -> None:
+        found = find_certificate(session, node.name.text, "find", "VIEW DEFINITION")
         private = options.get("PRIVATE KEY")
         if private is not None:
-            if not has_permission(s, "CONTROL", found):
+            if not has_permission(session, "CONTROL", found):
                 raise SqlError(15151, "find", "certificate", found.name)
             if found.key is None:
                 raise SqlError(15246, found.name)
-            key = private_key(s, found, private.get("DECRYPTION BY PASSWORD"), s.database)
+            key = private_key(
+                session, found, private.get("DECRYPTION BY PASSWORD"), session.database
+            )
             if key is None:
                 raise SqlError(15465)
             password = private["ENCRYPTION BY PASSWORD"]
             check_password("", password)
-            write_file(s, private["FILE"], crypto.write_pvk(key, password, private["FILE"]))
-        write_file(s, path, found.der)
+            write_file(session, private["FILE"], crypto.write_pvk(key, password, private["FILE"]))
+        write_file(session, path, found.der)
 
     return run
 
 
 # ---------------------------------------------------------------------- DROP
-def _drop(s: Any, kind: str, class_: int, name: ast.ObjectName) -> None:
+def _drop(session: Any, kind: str, class_: int, name: ast.ObjectName) -> None:
     word_ = kind.lower()
-    found = s.database.keys.get((kind, name.name.lower()))
-    if found is None or not has_permission(s, "CONTROL", found):
+    found = session.database.keys.get((kind, name.name.lower()))
+    if found is None or not has_permission(session, "CONTROL", found):
         raise SqlError(15151, "drop", word_, name.name)
     sid = certificate_sid(found.thumbprint)
-    if any(user.sid == sid for user in s.database.principals.values()):
+    if any(user.sid == sid for user in session.database.principals.values()):
         raise SqlError(15559, word_, found.name, "user")
-    if s.database.name.lower() == "master" and any(
-        login.sid == sid for login in s.database.server.logins.values()
+    if session.database.name.lower() == "master" and any(
+        login.sid == sid for login in session.database.server.logins.values()
     ):
         raise SqlError(15559, word_, found.name, "login")
     if any(
-        mark == found.thumbprint for marks in s.database.signatures.values() for mark, _, _ in marks
+        mark == found.thumbprint
+        for marks in session.database.signatures.values()
+        for mark, _, _ in marks
     ):
         raise SqlError(15352, word_)
     number = found.certificate_id if class_ == CERTIFICATE else found.key_id
-    s.database.forget(s.work(), class_, number)
-    put_key(s, kind, found.name, None)
+    session.database.forget(session.work(), class_, number)
+    put_key(session, kind, found.name, None)
 
 
 @drops("CERTIFICATE")
-def drop_certificate(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_certificate(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP CERTIFICATE. Raises SqlError 15151, 15559 (a user or login), 15352 (a signature)."""
-    _drop(s, "CERTIFICATE", CERTIFICATE, name)
+    _drop(session, "CERTIFICATE", CERTIFICATE, name)
 
 
 @drops("ASYMMETRIC KEY")
-def drop_asymmetric_key(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_asymmetric_key(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP ASYMMETRIC KEY, as DROP CERTIFICATE."""
-    _drop(s, "ASYMMETRIC KEY", ASYMMETRIC_KEY, name)
+    _drop(session, "ASYMMETRIC KEY", ASYMMETRIC_KEY, name)

@@ -19,32 +19,34 @@ def is_global(name: str) -> bool:
     return name.startswith("##")
 
 
-def target_database(s: Any, name: ast.ObjectName) -> Database:
+def target_database(session: Any, name: ast.ObjectName) -> Database:
     """The database a three-part name means, else the current one; tempdb for a ##table.
 
     Raises SqlError 911.
     """
     if is_global(name.name):
-        return s.database.server.databases["tempdb"]
+        return session.database.server.databases["tempdb"]
     if name.database is None:
-        return s.database
-    return s.database.server.database(name.database)
+        return session.database
+    return session.database.server.database(name.database)
 
 
-def schema_for(s: Any, database: Database, name: ast.ObjectName) -> Schema:
+def schema_for(session: Any, database: Database, name: ast.ObjectName) -> Schema:
     """The schema to create in: as named, or the user's default. Raises SqlError 2760."""
-    wanted = name.schema or (s.user.default_schema if s.user is not None else None) or "dbo"
+    wanted = (
+        name.schema or (session.user.default_schema if session.user is not None else None) or "dbo"
+    )
     found = database.schemas.get(wanted.lower())
     if found is None or found.name in {"sys", "INFORMATION_SCHEMA"}:
         raise SqlError(2760, wanted)
     return found
 
 
-def may_create(s: Any, database: Database, schema: Schema, permission: str) -> None:
+def may_create(session: Any, database: Database, schema: Schema, permission: str) -> None:
     """CREATE needs the statement's permission and ALTER on the schema. SqlError 262 or 2760."""
-    if not has_permission(s, permission, database):
+    if not has_permission(session, permission, database):
         raise SqlError(262, permission, database.name)
-    if not has_permission(s, "ALTER", schema):
+    if not has_permission(session, "ALTER", schema):
         raise SqlError(2760, schema.name)
 
 
@@ -55,32 +57,39 @@ def refuse_taken(database: Database, schema: str, name: str) -> None:
 
 
 def existing(
-    s: Any, database: Database, name: ast.ObjectName, verb: str, what: str, kinds: tuple[type, ...]
+    session: Any,
+    database: Database,
+    name: ast.ObjectName,
+    verb: str,
+    what: str,
+    kinds: tuple[type, ...],
 ) -> Any:
     """The object to change, which the user must own or have ALTER on. Raises SqlError 3701."""
-    found = database.resolve(name.schema, name.name, s)
+    found = database.resolve(name.schema, name.name, session)
     if not isinstance(found, kinds):
         raise SqlError(3701, verb, what, dotted(name), state=5)
-    if not has_permission(s, "ALTER", found):
+    if not has_permission(session, "ALTER", found):
         raise SqlError(3701, verb, what, dotted(name), state=20)
     return found
 
 
 def existing_table(
-    s: Any, database: Database, name: ast.ObjectName, kind: type, missing: int = 4902
+    session: Any, database: Database, name: ast.ObjectName, kind: type, missing: int = 4902
 ) -> Any:
     """The table ALTER TABLE and CREATE INDEX work on. Raises SqlError 4902 or 1088."""
-    found = database.resolve(name.schema, name.name, s)
+    found = database.resolve(name.schema, name.name, session)
     if not isinstance(found, kind):
         raise SqlError(missing, dotted(name))
-    if not is_global(name.name) and not has_permission(s, "ALTER", found):
+    if not is_global(name.name) and not has_permission(session, "ALTER", found):
         raise SqlError(1088, dotted(name), state=13)
     return found
 
 
-def lock_definition(s: Any, transaction: Transaction, database: Database, object_id: int) -> None:
+def lock_definition(
+    session: Any, transaction: Transaction, database: Database, object_id: int
+) -> None:
     """Sch-M on an object, to the end of the transaction. Raises Wait, SqlError 1222 and 1205."""
-    s.engine.locks.acquire(transaction, ("OBJECT", database.id, object_id), "Sch-M")
+    session.engine.locks.acquire(transaction, ("OBJECT", database.id, object_id), "Sch-M")
 
 
 def dotted(name: ast.ObjectName) -> str:

@@ -185,9 +185,9 @@ def _guarded(bind: Any, node: ast.ComputedColumn) -> Any:
     def bound(columns: list[Column]) -> Any:
         value = bind(columns)
 
-        def run(s: Any, row: tuple) -> Any:
+        def run(session: Any, row: tuple) -> Any:
             try:
-                return value(s, row)
+                return value(session, row)
             except NotSupported:
                 raise
             except SqlError as error:

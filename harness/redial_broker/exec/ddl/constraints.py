@@ -80,11 +80,11 @@ def put_constraints(
         )
 
 
-def check_rows(s: Any, database: Database, table: Table, checks: list[Check]) -> None:
+def check_rows(session: Any, database: Database, table: Table, checks: list[Check]) -> None:
     """Error 547 when an existing row breaks a CHECK."""
     for check in checks:
         for row in table.rows.entries.values():
-            if check.accepts(s, row) is False:
+            if check.accepts(session, row) is False:
                 column = f", column '{check.column}'" if check.column else ""
                 raise SqlError(
                     547,
@@ -100,7 +100,11 @@ def check_rows(s: Any, database: Database, table: Table, checks: list[Check]) ->
 
 # ---------------------------------------------------------------------- dropping
 def drop_constraint(
-    s: Any, transaction: Transaction, database: Database, table: Table, item: ast.AlterTableDropItem
+    session: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    item: ast.AlterTableDropItem,
 ) -> Table:
     """The table without one constraint. Raises SqlError 3728 or 3725, then 3727."""
     name = item.name.lower()
@@ -132,7 +136,7 @@ def drop_constraint(
     if mine:
         database.remove(transaction, found)
     return rebuilt(
-        s.engine, table, columns=columns, specs=[spec_of(i) for i in indexes], checks=checks
+        session.engine, table, columns=columns, specs=[spec_of(i) for i in indexes], checks=checks
     )
 
 
@@ -177,8 +181,8 @@ def alter_constraints(node: ast.AlterTableConstraints, context: Context) -> Run:
     constraint that is enabled so is not trusted.
     """
 
-    def run(s: Any, v: list) -> None:
-        database, table, transaction = alter(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        database, table, transaction = alter(session, node.name)
         every = {
             o.name.lower(): o
             for o in database.objects.values()
@@ -189,8 +193,8 @@ def alter_constraints(node: ast.AlterTableConstraints, context: Context) -> Run:
         else:
             chosen = [o for o in every.values() if o.kind in {"CHECK", "FOREIGN KEY"}]
         for item in chosen:
-            table = _switch(s, transaction, database, table, item, node)
-        put_table(s, transaction, database, table)
+            table = _switch(session, transaction, database, table, item, node)
+        put_table(session, transaction, database, table)
 
     return run
 
@@ -204,7 +208,7 @@ def _switchable(item: Constraint | None, name: str) -> Constraint:
 
 
 def _switch(
-    s: Any,
+    session: Any,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -224,5 +228,7 @@ def _switch(
         for c in table.checks
     ]
     if checked:
-        check_rows(s, database, table, [c for c in checks if c.name.lower() == item.name.lower()])
-    return rebuilt(s.engine, table, checks=checks)
+        check_rows(
+            session, database, table, [c for c in checks if c.name.lower() == item.name.lower()]
+        )
+    return rebuilt(session.engine, table, checks=checks)

@@ -109,33 +109,33 @@ def needs_exclusive(option: ast.Option) -> bool:
     )
 
 
-def set_option(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+def set_option(session: Any, context: Context, database: Database, option: ast.Option) -> None:
     """One option takes effect, or is refused. Raises SqlError 5058, 15048, 102, NotSupported."""
     name, value = option.name, word(option.value).upper()
-    journal = s.engine.journal
+    journal = session.engine.journal
     if name in FIXED.get(database.name.lower(), ()):
         raise SqlError(5058, name, database.name)
     if name in BROKER_ACTIONS:
-        getattr(database.broker, BROKER_ACTIONS[name])(s.work())
+        getattr(database.broker, BROKER_ACTIONS[name])(session.work())
     elif name in _SETTERS:
-        _SETTERS[name](s, context, database, option)
+        _SETTERS[name](session, context, database, option)
     elif name == "RECOVERY":
         if value not in {"FULL", "SIMPLE", "BULK_LOGGED"}:
             raise SqlError(102, value)
-        journal.assign(s.work(), database, "recovery", value)
+        journal.assign(session.work(), database, "recovery", value)
     elif name in ACCESS:
-        journal.assign(s.work(), database, "user_access", name)
+        journal.assign(session.work(), database, "user_access", name)
         if database.broker is not None:  # messages wait for the mode, in both directions (28075)
-            database.broker.note(s.work(), ("ssb.altered", database.broker))
+            database.broker.note(session.work(), ("ssb.altered", database.broker))
     elif name in STATES:
-        set_read_only(s, context, database, option)
+        set_read_only(session, context, database, option)
     elif name in KEPT:
-        keep(s, context, database, option)
+        keep(session, context, database, option)
     else:
         raise context.not_supported(option, f"ALTER DATABASE SET {name}")
 
 
-def keep(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+def keep(session: Any, context: Context, database: Database, option: ast.Option) -> None:
     """An option that is only shown: its value goes to ``Database.options``."""
     name, value = option.name, word(option.value).upper()
     if name == "COMPATIBILITY_LEVEL" and value not in LEVELS:
@@ -145,18 +145,20 @@ def keep(s: Any, context: Context, database: Database, option: ast.Option) -> No
         raise context.not_supported(option, f"ALTER DATABASE SET {name} {value}".rstrip())
     if name == "TARGET_RECOVERY_TIME":
         value = str(number(option.value))
-    s.engine.journal.put(s.work(), database, database.options, name.lower(), value)
+    session.engine.journal.put(session.work(), database, database.options, name.lower(), value)
 
 
 def flag(attribute: str) -> Callable[..., None]:
     """An ON/OFF option kept in ``Database.options``."""
 
-    def set_flag(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    def set_flag(session: Any, context: Context, database: Database, option: ast.Option) -> None:
         value = word(option.value).upper()
         if value not in {"ON", "OFF"}:
             raise SqlError(102, value)
-        transaction = s.work()
-        s.engine.journal.put(transaction, database, database.options, attribute, value == "ON")
+        transaction = session.work()
+        session.engine.journal.put(
+            transaction, database, database.options, attribute, value == "ON"
+        )
         database.bump(transaction)
 
     return set_flag
@@ -166,49 +168,49 @@ def trusting(attribute: str) -> Callable[..., None]:
     """TRUSTWORTHY and DB_CHAINING: CONTROL SERVER, for they open other databases (their pages)."""
     plain = flag(attribute)
 
-    def set_flag(s: Any, context: Context, database: Database, option: ast.Option) -> None:
-        if not has_server_permission(s, "CONTROL SERVER"):
+    def set_flag(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+        if not has_server_permission(session, "CONTROL SERVER"):
             raise SqlError(15247)
         if attribute == "trustworthy" and database.name.lower() in {"model", "tempdb"}:
             raise SqlError(15309)
-        plain(s, context, database, option)
+        plain(session, context, database, option)
 
     return set_flag
 
 
-def set_read_only(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+def set_read_only(session: Any, context: Context, database: Database, option: ast.Option) -> None:
     """READ_ONLY | READ_WRITE: writing statements are compiled anew everywhere and then refused
     (``exec.read_only``). Its Service Broker rests meanwhile: messages wait with their senders
     (28012, 28014), timers and activation until it can be written to again.
     """
     on, broker = option.name == "READ_ONLY", database.broker
-    transaction = s.work()
-    s.engine.journal.put(transaction, database, database.options, "read_only", on)
+    transaction = session.work()
+    session.engine.journal.put(transaction, database, database.options, "read_only", on)
     if broker is not None:
         broker.note(transaction, ("ssb.altered", broker))
     for other in database.server.databases.values():
         other.bump(transaction)
 
 
-def outside_transaction(s: Any, statement: str) -> None:
+def outside_transaction(session: Any, statement: str) -> None:
     """Raise SqlError 226 inside a user transaction."""
-    if s.trancount:
+    if session.trancount:
         raise SqlError(226, statement)
 
 
-def allow_snapshots(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+def allow_snapshots(session: Any, context: Context, database: Database, option: ast.Option) -> None:
     """ALLOW_SNAPSHOT_ISOLATION: turning it on waits for the transactions that are open."""
     if word(option.value).upper() == "ON" and not database.options["snapshot"]:
-        outside_transaction(s, "ALTER DATABASE")
+        outside_transaction(session, "ALTER DATABASE")
         if any(
             x.transaction is not None
             for x in database.server.sessions()
-            if x is not s and x.database is database
+            if x is not session and x.database is database
         ):
-            s.engine.journal.save(s)
-            s.deadline, s.expired = None, False
-            s.wait_for("database", database.name, 1000)
-    flag("snapshot")(s, context, database, option)
+            session.engine.journal.save(session)
+            session.deadline, session.expired = None, False
+            session.wait_for("database", database.name, 1000)
+    flag("snapshot")(session, context, database, option)
 
 
 QUERY_STORE_OPTIONS = frozenset(
@@ -227,7 +229,7 @@ QUERY_STORE_OPTIONS = frozenset(
 )
 
 
-def query_store(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+def query_store(session: Any, context: Context, database: Database, option: ast.Option) -> None:
     """QUERY_STORE: whether it is on is kept; what it collects and its options show only in views
     that are refused by name (sys.query_store_..., sys.database_query_store_options)."""
     for inner in option.arguments or ():
@@ -237,10 +239,10 @@ def query_store(s: Any, context: Context, database: Database, option: ast.Option
         return
     if word(option.value).upper() not in {"ON", "OFF"}:
         raise context.not_supported(option, f"QUERY_STORE {word(option.value)}".rstrip())
-    flag("query_store")(s, context, database, option)
+    flag("query_store")(session, context, database, option)
 
 
-def filestream(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+def filestream(session: Any, context: Context, database: Database, option: ast.Option) -> None:
     """FILESTREAM: only what every database without FILESTREAM has."""
     for inner in option.arguments or ():
         if inner.name != "NON_TRANSACTED_ACCESS" or word(inner.value).upper() != "OFF":

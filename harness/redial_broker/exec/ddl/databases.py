@@ -42,17 +42,19 @@ def create_database(node: ast.CreateDatabase, context: Context) -> Run:
     files = file_names(node, context)
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
-        outside_transaction(s, "CREATE DATABASE")
+    def run(session: Any, variables: list) -> None:
+        outside_transaction(session, "CREATE DATABASE")
         check_length(name)
-        if not has_server_permission(s, "CREATE ANY DATABASE"):
+        if not has_server_permission(session, "CREATE ANY DATABASE"):
             raise SqlError(262, "CREATE DATABASE", "master")
         if node.collation is not None:
-            check_collation(context, node, node.collation, s.database)
-        database = s.database.server.create_database(s.work(), name, owner=s.login_name)
-        s.engine.journal.put(s.work(), database, database.options, "files", files)
+            check_collation(context, node, node.collation, session.database)
+        database = session.database.server.create_database(
+            session.work(), name, owner=session.login_name
+        )
+        session.engine.journal.put(session.work(), database, database.options, "files", files)
         for option in node.options:
-            set_option(s, context, database, option)
+            set_option(session, context, database, option)
 
     return run
 
@@ -78,57 +80,57 @@ def file_names(node: ast.CreateDatabase, context: Context) -> tuple[tuple[str, s
 def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
     """ALTER DATABASE name SET options [WITH ROLLBACK IMMEDIATE | NO_WAIT | ROLLBACK AFTER n]."""
 
-    def run(s: Any, v: list) -> None:
-        database = altered(s, node.name)
+    def run(session: Any, variables: list) -> None:
+        database = altered(session, node.name)
         exclusive = any(needs_exclusive(option) for option in node.options)
         if exclusive:
-            outside_transaction(s, "ALTER DATABASE")
-            take_database(s, database, node)
+            outside_transaction(session, "ALTER DATABASE")
+            take_database(session, database, node)
         for option in node.options:
-            set_option(s, context, database, option)
+            set_option(session, context, database, option)
 
     return run
 
 
-def altered(s: Any, name: ast.Identifier | None) -> Database:
+def altered(session: Any, name: ast.Identifier | None) -> Database:
     """The database ALTER DATABASE means. Raises SqlError 5011."""
     database = (
-        s.database
+        session.database
         if name is None or name.text.upper() == "CURRENT"
-        else s.database.server.databases.get(name.text.lower())
+        else session.database.server.databases.get(name.text.lower())
     )
-    if database is None or not has_permission(s, "ALTER", database):
-        raise SqlError(5011, name.text if name is not None else s.database.name)
+    if database is None or not has_permission(session, "ALTER", database):
+        raise SqlError(5011, name.text if name is not None else session.database.name)
     return database
 
 
-def take_database(s: Any, database: Database, node: ast.AlterDatabaseSet) -> None:
+def take_database(session: Any, database: Database, node: ast.AlterDatabaseSet) -> None:
     """Have the database for ourselves.
 
     ROLLBACK IMMEDIATE ends the other sessions; NO_WAIT fails (5070); without a termination clause
     the server waits for them. Raises Wait, SqlError 5070.
     """
     others = [
-        x
-        for x in database.server.sessions()
-        if x is not s and x.database is database and not x.background
+        other
+        for other in database.server.sessions()
+        if other is not session and other.database is database and not other.background
     ]
     if node.termination in {"ROLLBACK IMMEDIATE", "ROLLBACK AFTER"}:
-        if node.termination == "ROLLBACK AFTER" and others and not s.expired and node.seconds:
-            s.wait_for("database", database.name, node.seconds * 1000)
-        for session in others:
-            s.instance.kill(session.id)
+        if node.termination == "ROLLBACK AFTER" and others and not session.expired and node.seconds:
+            session.wait_for("database", database.name, node.seconds * 1000)
+        for other in others:
+            session.instance.kill(other.id)
         return
     if not others:
         return
     if node.termination == "NO_WAIT":
         raise SqlError(5070, database.name)
-    busy = [x for x in others if x.active or x.transaction is not None]
+    busy = [other for other in others if other.active or other.transaction is not None]
     if busy:
         # The server waits without limit for connections to go; here it looks again every second.
-        s.engine.journal.save(s)
-        s.deadline, s.expired = None, False
-        s.wait_for("database", database.name, 1000)
+        session.engine.journal.save(session)
+        session.deadline, session.expired = None, False
+        session.wait_for("database", database.name, 1000)
 
 
 SCOPED = frozenset(
@@ -157,19 +159,21 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
     """MODIFY NAME, COLLATE (only as it is), SCOPED CONFIGURATION; files are refused."""
     option = node.options[0] if node.options else None
     if node.action == "MODIFY NAME":
-        return lambda s, v: rename(s, altered(s, node.name), word(option.value))
+        return lambda session, variables: rename(
+            session, altered(session, node.name), word(option.value)
+        )
     if node.action == "COLLATE":
 
-        def collate(s: Any, v: list) -> None:
-            check_collation(context, node, word(option.value), altered(s, node.name))
+        def collate(session: Any, variables: list) -> None:
+            check_collation(context, node, word(option.value), altered(session, node.name))
 
         return collate
     if node.action.startswith("SCOPED CONFIGURATION"):
         if option.name not in SCOPED:
             raise context.not_supported(option, f"scoped configuration {option.name}")
 
-        def configure(s: Any, v: list) -> None:
-            altered(s, None)
+        def configure(session: Any, variables: list) -> None:
+            altered(session, None)
 
         return configure
     raise context.not_supported(node, f"ALTER DATABASE {node.action}")
@@ -184,31 +188,33 @@ def check_collation(context: Context, node: Any, name: str, database: Database) 
     raise context.not_supported(node, f"a database with collation {name}")
 
 
-def rename(s: Any, database: Database, name: str) -> None:
+def rename(session: Any, database: Database, name: str) -> None:
     """ALTER DATABASE MODIFY NAME. Raises SqlError 226, 5058, 1801, 5030 while others use it."""
-    outside_transaction(s, "ALTER DATABASE")
+    outside_transaction(session, "ALTER DATABASE")
     check_length(name)
     server = database.server
     if database.name.lower() in SYSTEM_DATABASES:
         raise SqlError(5058, "NAME", database.name)
     if name.lower() in server.databases and server.databases[name.lower()] is not database:
         raise SqlError(1801, name, state=3)
-    if any(x is not s and x.database is database and not x.background for x in server.sessions()):
+    if any(
+        x is not session and x.database is database and not x.background for x in server.sessions()
+    ):
         raise SqlError(5030)
-    transaction, journal = s.work(), s.engine.journal
+    transaction, journal = session.work(), session.engine.journal
     journal.put(transaction, server, server.databases, database.name.lower(), MISSING)
     journal.put(transaction, server, server.databases, name.lower(), database)
     journal.assign(transaction, database, "name", name)
     for other in server.databases.values():
         other.bump(transaction)
-    s.info(f"The database name '{name}' has been set.", 0, 5107)
+    session.info(f"The database name '{name}' has been set.", 0, 5107)
 
 
 @drops("DATABASE")
-def drop_database(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_database(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP DATABASE: 3701, 3708 for a system database, 3702 while someone uses it."""
-    outside_transaction(s, "DROP DATABASE")
-    server = s.database.server
+    outside_transaction(session, "DROP DATABASE")
+    server = session.database.server
     database = server.databases.get(name.name.lower())
     if database is None:
         if if_exists:
@@ -216,8 +222,8 @@ def drop_database(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
         raise SqlError(3701, "drop", "database", name.name)
     if name.name.lower() in SYSTEM_DATABASES:
         raise SqlError(3708, "drop", "database", database.name)
-    if not has_permission(s, "CONTROL", database):
+    if not has_permission(session, "CONTROL", database):
         raise SqlError(3701, "drop", "database", name.name)
     if any(x.database is database and not x.background for x in server.sessions()):
         raise SqlError(3702, "drop", "database", database.name, state=3)
-    server.drop_database(s.work(), name.name)
+    server.drop_database(session.work(), name.name)

@@ -17,19 +17,19 @@ CACHES = frozenset({"FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FRE
 """Commands that throw away what is only kept for speed."""
 
 
-def empty_cache(s: Any, given: list, options: set[str]) -> None:
+def empty_cache(session: Any, given: list, options: set[str]) -> None:
     """FREEPROCCACHE and its kin. Raises SqlError 2571."""
-    if not has_server_permission(s, "ALTER SERVER STATE"):
-        raise SqlError(2571, s.user_name, "FREEPROCCACHE")
+    if not has_server_permission(session, "ALTER SERVER STATE"):
+        raise SqlError(2571, session.user_name, "FREEPROCCACHE")
 
 
-def check_identity(s: Any, given: list, options: set[str]) -> None:
+def check_identity(session: Any, given: list, options: set[str]) -> None:
     """CHECKIDENT (table [, NORESEED | RESEED [, value]]). Raises 2501, 7997.
 
     A table that has never had a row gives ``value`` itself to its next row, any other one the value
     after it (DBCC CHECKIDENT page).
     """
-    table = _table(s, str(given[0]))
+    table = _table(session, str(given[0]))
     if table.identity_column is None:
         raise SqlError(7997, table.name)
     seed, step = table.columns[table.identity_column].identity
@@ -46,28 +46,28 @@ def check_identity(s: Any, given: list, options: set[str]) -> None:
     elif mode != "NORESEED" and behind:
         following = int(best) + step
     if following != table.next_identity:
-        s.engine.journal.assign(s.work(), table, "next_identity", following)
+        session.engine.journal.assign(session.work(), table, "next_identity", following)
     if "NO_INFOMSGS" not in options:
         shown = "NULL" if current is None else current
         text = f"Checking identity information: current identity value '{shown}'"
         if len(given) > 2:
-            s.info(f"{text}.", 0, 7998)
+            session.info(f"{text}.", 0, 7998)
         else:
             column = "NULL" if best is None else int(Decimal(best))
-            s.info(f"{text}, current column value '{column}'.", 0, 7998)
+            session.info(f"{text}, current column value '{column}'.", 0, 7998)
 
 
-def _table(s: Any, text: str) -> Table:
+def _table(session: Any, text: str) -> Table:
     name = parse_name(text)
     if is_temporary(name.name):
-        found = s.temp_tables.get(name.name.lower())
+        found = session.temp_tables.get(name.name.lower())
     else:
-        found = target_database(s, name).resolve(name.schema, name.name, s)
+        found = target_database(session, name).resolve(name.schema, name.name, session)
         if isinstance(found, Table):
-            if not has_permission(s, "ALTER", found):
+            if not has_permission(session, "ALTER", found):
                 found = None
             else:
-                s.engine.access.lock_table(s.work(), found, "Sch-M")
+                session.engine.access.lock_table(session.work(), found, "Sch-M")
     if not isinstance(found, Table):
         raise SqlError(2501, text)
     return found

@@ -43,10 +43,10 @@ def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
         if event not in ALL and event not in GROUPS:
             raise context.not_supported(node, f"a trigger for {event}")
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.name)
-        database: Database = s.database
-        if not has_permission(s, MAY, database):
+        database: Database = session.database
+        if not has_permission(session, MAY, database):
             raise SqlError(1088, dotted(node.name), state=13)
         key = node.name.name.lower()
         old = database.ddl_triggers.get(key)
@@ -64,53 +64,56 @@ def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
             node,
             definition_text(node, context),
             context.program.source,
-            {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-            execute_as(s, database, node),
+            {
+                "quoted_identifier": session.options.quoted_identifier,
+                "ansi_nulls": session.options.ansi_nulls,
+            },
+            execute_as(session, database, node),
             None,
             database,
         )
-        program_of(s, trigger)
-        put(s, database, key, trigger)
+        program_of(session, trigger)
+        put(session, database, key, trigger)
 
     return run
 
 
-def put(s: Any, database: Database, key: str, trigger: Any) -> None:
+def put(session: Any, database: Database, key: str, trigger: Any) -> None:
     """Add, replace or (MISSING) drop a DDL trigger."""
-    transaction = s.work()
-    s.engine.journal.put(transaction, database, database.ddl_triggers, key, trigger)
+    transaction = session.work()
+    session.engine.journal.put(transaction, database, database.ddl_triggers, key, trigger)
     database.bump(transaction)
     transaction.log_used += 500
 
 
-def drop_ddl_trigger(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_ddl_trigger(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TRIGGER name ON DATABASE. Raises SqlError 3701."""
-    database = s.database
+    database = session.database
     found = database.ddl_triggers.get(name.name.lower())
-    if found is None or not has_permission(s, MAY, database):
+    if found is None or not has_permission(session, MAY, database):
         if found is None and if_exists:
             return
         raise SqlError(3701, "drop", "trigger", dotted(name), state=5)
-    put(s, database, name.name.lower(), MISSING)
+    put(session, database, name.name.lower(), MISSING)
 
 
 drops("TRIGGER ON DATABASE")(drop_ddl_trigger)
 
 
-def switch_ddl_triggers(s: Any, names: list[str], enable: bool) -> None:
+def switch_ddl_triggers(session: Any, names: list[str], enable: bool) -> None:
     """ENABLE | DISABLE TRIGGER names | ALL ON DATABASE. Raises SqlError 1088."""
-    database = s.database
+    database = session.database
     for name in names:
         if name not in database.ddl_triggers:
             raise SqlError(1088, name, state=13)
-    if not has_permission(s, MAY, database):
+    if not has_permission(session, MAY, database):
         raise SqlError(1088, names[0] if names else "ALL", state=13)
     for key, trigger in list(database.ddl_triggers.items()):
         if (not names or key in names) and trigger.disabled == enable:
-            put(s, database, key, replace(trigger, disabled=not enable))
+            put(session, database, key, replace(trigger, disabled=not enable))
 
 
-def program_of(s: Any, trigger: Trigger) -> Program:
+def program_of(session: Any, trigger: Trigger) -> Program:
     """The compiled trigger."""
     if trigger.program is None:
         program = Program(
@@ -122,7 +125,7 @@ def program_of(s: Any, trigger: Trigger) -> Program:
             quoted_identifier=trigger.options["quoted_identifier"],
             ansi_nulls=trigger.options["ansi_nulls"],
         )
-        trigger.program = compile_program(program, trigger.node.body, s)
+        trigger.program = compile_program(program, trigger.node.body, session)
     return trigger.program
 
 
@@ -134,15 +137,15 @@ class DdlFiring(Firing):
     event: DdlEvent | None = None
     text: str = ""
 
-    def push(self, s: Any) -> None:
+    def push(self, session: Any) -> None:
         """Push the frame of the first of the triggers."""
         trigger = self.triggers[0]
-        user = module_principal(trigger, trigger.database, s)
-        frame = s.instance.machine.call(s, program_of(s, trigger), [], user=user)
+        user = module_principal(trigger, trigger.database, session)
+        frame = session.instance.machine.call(session, program_of(session, trigger), [], user=user)
         frame.firing = self
-        s.options = s.options.changed(xact_abort=True)
-        s.database = trigger.database
-        s.rowcount = 0
+        session.options = session.options.changed(xact_abort=True)
+        session.database = trigger.database
+        session.rowcount = 0
 
 
 def firing_ddl(run: Run, node: Any, context: Context) -> Run:
@@ -152,12 +155,12 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
         return run
     text = context.program.source.slice(node)
 
-    def with_triggers(s: Any, v: list) -> int | None:
-        database = s.database
-        result = run(s, v)
-        tell_notifications(s, database, events, text)
+    def with_triggers(session: Any, variables: list) -> int | None:
+        database = session.database
+        result = run(session, variables)
+        tell_notifications(session, database, events, text)
         firing: DdlFiring | None = None
-        auto = s.auto
+        auto = session.auto
         for event in reversed(events):
             triggers = tuple(
                 t
@@ -172,21 +175,21 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
                     NONE_UPDATED,
                     0,
                     0,
-                    s.transaction,
-                    s.mark,
+                    session.transaction,
+                    session.mark,
                     auto,
-                    1 if auto else s.trancount,
-                    s.scope_identity,
+                    1 if auto else session.trancount,
+                    session.scope_identity,
                     firing,
                     event,
                     text,
                 )
         if firing is None or result is not None:
             return result
-        firing.push(s)
-        s.frames[-2].pc += 1
+        firing.push(session)
+        session.frames[-2].pc += 1
         if auto:
-            s.auto, s.trancount = False, 1
+            session.auto, session.trancount = False, 1
         return SWITCH
 
     return with_triggers
@@ -195,7 +198,7 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
 HOOKS.firing_ddl = firing_ddl
 
 
-def tell_notifications(s: Any, database: Database, events: list[DdlEvent], text: str) -> None:
+def tell_notifications(session: Any, database: Database, events: list[DdlEvent], text: str) -> None:
     """Event notifications for what a statement has defined go out when it commits."""
     broker = database.broker
     if broker is None or not (broker.notifications or database.server.transport.notifications):
@@ -203,7 +206,9 @@ def tell_notifications(s: Any, database: Database, events: list[DdlEvent], text:
     for event in events:
         listeners = notifications.listeners_for(broker, event.event)
         if listeners:
-            notifications.raised(listeners, s.work(), event.event, event_xml(s, event, text))
+            notifications.raised(
+                listeners, session.work(), event.event, event_xml(session, event, text)
+            )
 
 
 def handles(trigger: Trigger, event: str) -> bool:
@@ -211,28 +216,28 @@ def handles(trigger: Trigger, event: str) -> bool:
     return any(event == one or event in GROUPS.get(one, ()) for one in trigger.node.events)
 
 
-def event_data(s: Any) -> str | None:
+def event_data(session: Any) -> str | None:
     """EVENTDATA(): the event as xml inside a DDL trigger, NULL elsewhere (its page)."""
-    firing = s.frames[-1].firing if s.frames else None
+    firing = session.frames[-1].firing if session.frames else None
     if not isinstance(firing, DdlFiring) or firing.event is None:
         return None
-    return event_xml(s, firing.event, firing.text)
+    return event_xml(session, firing.event, firing.text)
 
 
-def event_xml(s: Any, event: DdlEvent, statement: str) -> str:
+def event_xml(session: Any, event: DdlEvent, statement: str) -> str:
     """An event as xml, for EVENTDATA() and for event notifications. statement: its text."""
-    o = s.options
-    user = s.user
+    o = session.options
+    user = session.user
     schema = event.schema or (user.default_schema if user is not None else None) or "dbo"
-    moment = s.now().isoformat(timespec="milliseconds")
+    moment = session.now().isoformat(timespec="milliseconds")
     fields = [
         ("EventType", event.event),
         ("PostTime", moment),
-        ("SPID", str(s.id)),
-        ("ServerName", s.server_name),
-        ("LoginName", s.login_name),
-        ("UserName", s.user_name),
-        ("DatabaseName", s.database.name),
+        ("SPID", str(session.id)),
+        ("ServerName", session.server_name),
+        ("LoginName", session.login_name),
+        ("UserName", session.user_name),
+        ("DatabaseName", session.database.name),
         ("SchemaName", schema),
         ("ObjectName", event.name),
         ("ObjectType", event.kind),

@@ -43,9 +43,9 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
     if drop_one is None:
         raise context.not_supported(node, f"DROP {kind}")
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         for name in node.names or (None,):  # DROP MASTER KEY names nothing
-            drop_one(s, name, node.if_exists)
+            drop_one(session, name, node.if_exists)
 
     return run
 
@@ -53,26 +53,28 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
 def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
     """Drops modules and sequences: Sch-M, then out of the database."""
 
-    def drop(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
-        database = s.database
-        if name.name.startswith("#") and name.name.lower() in s.temp_procedures:
-            s.engine.journal.put(s.work(), s, s.temp_procedures, name.name.lower(), MISSING)
+    def drop(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+        database = session.database
+        if name.name.startswith("#") and name.name.lower() in session.temp_procedures:
+            session.engine.journal.put(
+                session.work(), session, session.temp_procedures, name.name.lower(), MISSING
+            )
             return
         if name.database is not None and name.database.lower() != database.name.lower():
             raise SqlError(166, f"DROP {what.upper()}")
-        found = database.resolve(name.schema, name.name, s)
+        found = database.resolve(name.schema, name.name, session)
         if not isinstance(found, kinds):
             if found is None and if_exists:
                 return
             if found is not None:
                 raise SqlError(3705, what.upper(), dotted(name), what)
             raise SqlError(3701, "drop", what, dotted(name), state=5)
-        if not has_permission(s, "CONTROL", found) and not has_permission(
-            s, "ALTER", database.schema_of(found)
+        if not has_permission(session, "CONTROL", found) and not has_permission(
+            session, "ALTER", database.schema_of(found)
         ):
             raise SqlError(3701, "drop", what, dotted(name), state=20)
-        transaction = s.work()
-        lock_definition(s, transaction, database, found.object_id)
+        transaction = session.work()
+        lock_definition(session, transaction, database, found.object_id)
         refuse_bound(database, found, f"DROP {what.split(maxsplit=1)[0].upper()}", dotted(name))
         for trigger in database.modules(Trigger):
             if trigger.parent_id == found.object_id:
@@ -94,25 +96,25 @@ drops("TYPE")(drop_type)
 
 
 @drops("SCHEMA")
-def _drop_schema(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
-    drop_schema(s, name.name, if_exists)
+def _drop_schema(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    drop_schema(session, name.name, if_exists)
 
 
 @drops("USER")
-def _drop_user(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
-    drop_principal(s, "user", name.name, if_exists)
+def _drop_user(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    drop_principal(session, "user", name.name, if_exists)
 
 
 @drops("ROLE")
-def _drop_role(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
-    drop_principal(s, "role", name.name, if_exists)
+def _drop_role(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    drop_principal(session, "role", name.name, if_exists)
 
 
 @drops("LOGIN")
-def _drop_login(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
-    drop_login(s, name.name)
+def _drop_login(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    drop_login(session, name.name)
 
 
 @drops("SERVER ROLE")
-def _drop_server_role(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
-    drop_server_role(s, name.name)
+def _drop_server_role(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    drop_server_role(session, name.name)

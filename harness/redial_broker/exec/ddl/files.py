@@ -18,20 +18,20 @@ differs(
 )
 
 
-def write_file(s: Any, path: str, content: bytes) -> None:
+def write_file(session: Any, path: str, content: bytes) -> None:
     """Write a new file; like a real one it stays when the transaction is rolled back.
 
     Raises SqlError 15240 when it exists.
     """
-    server = s.database.server
+    server = session.database.server
     if path.lower() in server.files:
         raise SqlError(15240, path)
-    s.engine.journal.put(None, server, server.files, path.lower(), content)
+    session.engine.journal.put(None, server, server.files, path.lower(), content)
 
 
-def read_file(s: Any, path: str) -> bytes:
+def read_file(session: Any, path: str) -> bytes:
     """The content of a file. Raises SqlError 15208 when there is none."""
-    found = s.database.server.files.get(path.lower())
+    found = session.database.server.files.get(path.lower())
     if found is None:
         raise SqlError(15208)
     return found

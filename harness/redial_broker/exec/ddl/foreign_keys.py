@@ -23,7 +23,7 @@ from redial_broker.exec.triggers import triggers_on
 
 
 def make_foreign_keys(
-    s: Any,
+    session: Any,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -36,23 +36,23 @@ def make_foreign_keys(
     check: existing rows must comply. Raises the errors of the definition, and 547.
     """
     for node, column in nodes:
-        made = foreign_key(s, transaction, database, table, node, column)
+        made = foreign_key(session, transaction, database, table, node, column)
         if check:
             check_existing(database, made, "ALTER TABLE")
         made.trusted = check
         database.put(transaction, made)
 
 
-def skip_foreign_keys(s: Any, table: str, nodes: list[tuple[ast.ForeignKey, str]]) -> None:
+def skip_foreign_keys(session: Any, table: str, nodes: list[tuple[ast.ForeignKey, str]]) -> None:
     """Message 1756 for each FOREIGN KEY of a temporary table."""
     for node, column in nodes:
         name = node.name or foreign_key_name(table, node.columns or [column], dotted(node.table))
         error = SqlError(1756, name)
-        s.info(error.text, error.severity, error.number, 0)
+        session.info(error.text, error.severity, error.number, 0)
 
 
 def foreign_key(
-    s: Any,
+    session: Any,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -65,7 +65,7 @@ def foreign_key(
     check_length(name)
     refuse_taken_constraint(database, table.schema, name)
     own = [_column(table, text, 1769, name) for text in columns]
-    parent = referenced_table(s, transaction, database, table, node, name)
+    parent = referenced_table(session, transaction, database, table, node, name)
     names = node.referenced or _primary_names(parent, name)
     other = [_column(parent, text, 1770, name) for text in names]
     if len(own) != len(other):
@@ -109,7 +109,7 @@ def refuse_taken_constraint(database: Database, schema: str, name: str) -> None:
 
 
 def referenced_table(
-    s: Any,
+    session: Any,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -128,13 +128,13 @@ def referenced_table(
     ):
         return table
     # A name without schema is looked for beside the table first.
-    found = database.resolve(target.schema or table.schema, target.name, s)
+    found = database.resolve(target.schema or table.schema, target.name, session)
     if found is None and target.schema is None:
-        found = database.resolve(None, target.name, s)
+        found = database.resolve(None, target.name, session)
     if not isinstance(found, Table):
         raise not_created(1767, name, dotted(target))
-    check_permission(s, "REFERENCES", found)
-    lock_definition(s, transaction, database, found.object_id)
+    check_permission(session, "REFERENCES", found)
+    lock_definition(session, transaction, database, found.object_id)
     return found
 
 

@@ -36,19 +36,19 @@ def create_index(node: ast.CreateIndex, context: Context) -> Run:
         raise context.not_supported(node, f"filegroup {node.filegroup}")
     replaces = any(o.name == "DROP_EXISTING" and o.value for o in node.options or [])
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name)
         options = index_options(context, node.options, unique=node.unique)
-        if isinstance(context.database.resolve(node.table.schema, node.table.name, s), View):
+        if isinstance(context.database.resolve(node.table.schema, node.table.name, session), View):
             raise context.not_supported(node, "an index on a view")
-        database, table, transaction = alter(s, node.table, 1088)
+        database, table, transaction = alter(session, node.table, 1088)
         spec = index_spec(context, table, node, options)
         others = kept_indexes(table, node, replaces)
         if node.clustered and any(index.clustered for index in others):
             raise SqlError(1902, dotted(node.table), table.clustered.name, state=3)
-        twin = rebuilt(s.engine, table, specs=[spec_of(index) for index in others] + [spec])
-        put_table(s, transaction, database, twin)
-        check_key_length(s, twin)
+        twin = rebuilt(session.engine, table, specs=[spec_of(index) for index in others] + [spec])
+        put_table(session, transaction, database, twin)
+        check_key_length(session, twin)
 
     return run
 
@@ -93,14 +93,14 @@ def kept_indexes(table: Table, node: ast.CreateIndex, replaces: bool) -> list[In
 def drop_index(node: ast.DropIndex, context: Context) -> Run:
     """DROP INDEX [IF EXISTS] name ON table; 3723 for the index of a constraint."""
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         for item in node.items:
             shown = f"{dotted(item.table)}.{item.name}"
-            database = target_database(s, item.table)
+            database = target_database(session, item.table)
             found = (
-                s.temp_tables.get(item.table.name.lower())
+                session.temp_tables.get(item.table.name.lower())
                 if is_temporary(item.table.name)
-                else database.resolve(item.table.schema, item.table.name, s)
+                else database.resolve(item.table.schema, item.table.name, session)
             )
             index = None
             if isinstance(found, Table):
@@ -112,9 +112,9 @@ def drop_index(node: ast.DropIndex, context: Context) -> Run:
                     continue
                 raise SqlError(3701, "drop", "index", shown, state=6)
             refuse_enforcing(found, index, shown)
-            database, table, transaction = alter(s, item.table)
+            database, table, transaction = alter(session, item.table)
             specs = [spec_of(i) for i in all_indexes(table) if i.name.lower() != item.name.lower()]
-            put_table(s, transaction, database, rebuilt(s.engine, table, specs=specs))
+            put_table(session, transaction, database, rebuilt(session.engine, table, specs=specs))
 
     return run
 
@@ -134,9 +134,9 @@ def alter_index(node: ast.AlterIndex, context: Context) -> Run:
     if node.action not in {"REBUILD", "REORGANIZE", "SET", "DISABLE"}:
         raise context.not_supported(node, f"ALTER INDEX {node.action}")
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         index_options(context, node.options)
-        database, table, transaction = alter(s, node.table, 1088)
+        database, table, transaction = alter(session, node.table, 1088)
         chosen = [
             i
             for i in all_indexes(table)
@@ -145,13 +145,13 @@ def alter_index(node: ast.AlterIndex, context: Context) -> Run:
         if node.name is not None and not chosen:
             raise SqlError(2727, node.name)
         if node.action == "DISABLE":
-            disable(s, context, transaction, database, table, chosen, node)
+            disable(session, context, transaction, database, table, chosen, node)
         elif node.action != "REORGANIZE":
             specs = [
                 _altered(context, index, node) if index in chosen else spec_of(index)
                 for index in all_indexes(table)
             ]
-            put_table(s, transaction, database, rebuilt(s.engine, table, specs=specs))
+            put_table(session, transaction, database, rebuilt(session.engine, table, specs=specs))
 
     return run
 
@@ -166,7 +166,7 @@ def _altered(context: Context, index: Index, node: ast.AlterIndex) -> KeySpec:
 
 
 def disable(
-    s: Any,
+    session: Any,
     context: Context,
     transaction: Transaction,
     database: Database,
@@ -181,7 +181,7 @@ def disable(
         for constraint in foreign_keys(table)[1]:
             if constraint.foreign.index.lower() == index.name.lower() and not constraint.disabled:
                 child = database.object_by_id(constraint.parent_id)
-                s.info(
+                session.info(
                     f"Warning: Foreign key '{constraint.name}' on table '{child.name}' "
                     f"referencing table '{table.name}' was disabled as a result of disabling "
                     f"the index '{index.name}'.",
@@ -195,4 +195,4 @@ def disable(
         if index in chosen:
             spec.disabled, spec.where = True, never
         specs.append(spec)
-    put_table(s, transaction, database, rebuilt(s.engine, table, specs=specs))
+    put_table(session, transaction, database, rebuilt(session.engine, table, specs=specs))

@@ -43,14 +43,14 @@ _KINDS = (re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]"), re.comp
 SHORTEST_PASSWORD = 8
 
 
-def server_of(s: Any) -> Server:
+def server_of(session: Any) -> Server:
     """The instance's server part."""
-    return s.database.server
+    return session.database.server
 
 
-def may_change_server(s: Any, permission: str) -> None:
+def may_change_server(session: Any, permission: str) -> None:
     """Raise SqlError 15247 unless the login may."""
-    if not has_server_permission(s, permission):
+    if not has_server_permission(session, permission):
         raise SqlError(15247)
 
 
@@ -75,12 +75,12 @@ def create_login(node: ast.CreateLogin, context: Context) -> Run:
     settings = login_options(node.options, context)
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        may_change_server(s, "CREATE LOGIN")
-        server, transaction = server_of(s), s.work()
+        may_change_server(session, "CREATE LOGIN")
+        server, transaction = server_of(session), session.work()
         if node.source in KEY_SOURCES:
-            add_key_login(s, node)
+            add_key_login(session, node)
             return
         if name.lower() in server.logins:
             raise SqlError(15025, name)
@@ -97,9 +97,9 @@ def create_login(node: ast.CreateLogin, context: Context) -> Run:
     return run
 
 
-def add_key_login(s: Any, node: ast.CreateLogin) -> None:
+def add_key_login(session: Any, node: ast.CreateLogin) -> None:
     """A login of a certificate or key of master. Raises SqlError 15151, 15063."""
-    server = server_of(s)
+    server = server_of(session)
     wanted = node.source_name.text
     key = server.databases["master"].keys.get((node.source, wanted.lower()))
     if key is None:
@@ -108,7 +108,7 @@ def add_key_login(s: Any, node: ast.CreateLogin) -> None:
     if any(login.sid == sid for login in server.logins.values()):
         raise SqlError(15063)
     server.add_login(
-        s.work(), Login(server.next_login, node.name.text, sid, type=KEY_SOURCES[node.source])
+        session.work(), Login(server.next_login, node.name.text, sid, type=KEY_SOURCES[node.source])
     )
 
 
@@ -152,23 +152,23 @@ def alter_login(node: ast.AlterLogin, context: Context) -> Run:
     """ALTER LOGIN name ENABLE | DISABLE | WITH PASSWORD, DEFAULT_DATABASE, NAME, CHECK_POLICY."""
     settings = login_options(node.options, context)
 
-    def run(s: Any, v: list) -> None:
-        server = server_of(s)
+    def run(session: Any, variables: list) -> None:
+        server = server_of(session)
         login = server.logins.get(node.name.text.lower())
-        if login is None or login.type == ROLE or not may_alter_login(s, login, settings):
+        if login is None or login.type == ROLE or not may_alter_login(session, login, settings):
             raise SqlError(15151, "alter", "login", node.name.text)
-        put_login(s, server, login, changed_login(server, login, node, settings))
+        put_login(session, server, login, changed_login(server, login, node, settings))
 
     return run
 
 
-def may_alter_login(s: Any, login: Login, settings: dict[str, Any]) -> bool:
+def may_alter_login(session: Any, login: Login, settings: dict[str, Any]) -> bool:
     """ALTER ANY LOGIN or ALTER on it; a login its own password and defaults (ALTER LOGIN page).
 
     A member of sysadmin is changed by one of its own kind alone.
     """
-    server, ids = server_of(s), server_identity(s)
-    own = s.sandbox is None and s.login_name.lower() == login.name.lower()
+    server, ids = server_of(session), server_identity(session)
+    own = session.sandbox is None and session.login_name.lower() == login.name.lower()
     if own and "OLD_PASSWORD" in settings:
         return login.accepts(settings["OLD_PASSWORD"])
     if own and set(settings) == {"DEFAULT_DATABASE"}:
@@ -202,9 +202,9 @@ def changed_login(
     return changed
 
 
-def put_login(s: Any, server: Server, old: Login, new: Login) -> None:
+def put_login(session: Any, server: Server, old: Login, new: Login) -> None:
     """Write a changed login or role, under another name when it has one now."""
-    journal, transaction = s.engine.journal, s.work()
+    journal, transaction = session.engine.journal, session.work()
     if new.name.lower() != old.name.lower():
         journal.put(transaction, server, server.logins, old.name.lower(), MISSING)
         for database in server.databases.values():
@@ -214,16 +214,16 @@ def put_login(s: Any, server: Server, old: Login, new: Login) -> None:
     server.bump(transaction)
 
 
-def drop_login(s: Any, name: str) -> None:
+def drop_login(session: Any, name: str) -> None:
     """DROP LOGIN; 15151, 15434 when it is connected, 15174, 15141, 15173 when it is needed."""
-    server = server_of(s)
+    server = server_of(session)
     login = server.logins.get(name.lower())
     if (
         login is None
         or login.type == ROLE
         or login.id == 1
         or not login_permitted(
-            server, server_identity(s), "ALTER", SERVER_PRINCIPAL, login.id, "LOGIN"
+            server, server_identity(session), "ALTER", SERVER_PRINCIPAL, login.id, "LOGIN"
         )
     ):
         raise SqlError(15151, "drop", "login", name)
@@ -236,14 +236,14 @@ def drop_login(s: Any, name: str) -> None:
         for x in server.logins.values()
     ):
         raise SqlError(15141, "server role")
-    drop_server_principal(s, server, login)
+    drop_server_principal(session, server, login)
 
 
-def drop_server_principal(s: Any, server: Server, login: Login) -> None:
+def drop_server_principal(session: Any, server: Server, login: Login) -> None:
     """Take a login or role out, with its memberships and permissions. Raises SqlError 15173."""
     if any(by == login.id for stated in server.permissions.values() for _, by in stated):
         raise SqlError(15173, login.name)
-    journal, transaction = s.engine.journal, s.work()
+    journal, transaction = session.engine.journal, session.work()
     for key in [k for k in server.members if login.id in k]:
         journal.put(transaction, server, server.members, key, MISSING)
     for key in [
@@ -261,39 +261,39 @@ def create_server_role(node: ast.CreateRole) -> Run:
     """CREATE SERVER ROLE name [AUTHORIZATION login]."""
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        may_change_server(s, "CREATE SERVER ROLE")
-        server = server_of(s)
-        wanted = node.owner.text if node.owner is not None else s.login_name
+        may_change_server(session, "CREATE SERVER ROLE")
+        server = server_of(session)
+        wanted = node.owner.text if node.owner is not None else session.login_name
         owner = server.logins.get(wanted.lower())
         if owner is None:
             raise SqlError(15151, "find", "login", wanted)
         number = server.next_login
         server.add_login(
-            s.work(), Login(number, name, login_sid(name, number), type=ROLE, owner=owner.id)
+            session.work(), Login(number, name, login_sid(name, number), type=ROLE, owner=owner.id)
         )
 
     return run
 
 
-def alter_server_role(s: Any, node: ast.AlterRole, context: Context) -> None:
+def alter_server_role(session: Any, node: ast.AlterRole, context: Context) -> None:
     """ALTER SERVER ROLE name ADD MEMBER | DROP MEMBER login or role, or WITH NAME = name."""
-    server = server_of(s)
-    role = find_server_role(s, node.name.text, "alter")
+    server = server_of(session)
+    role = find_server_role(session, node.name.text, "alter")
     if node.action == "NAME":
         if role.fixed:
             raise SqlError(15150, "alter", "server role", role.name)
         if node.argument.text.lower() in server.logins:
             raise SqlError(15025, node.argument.text)
-        put_login(s, server, role, replace(role, name=node.argument.text))
+        put_login(session, server, role, replace(role, name=node.argument.text))
         return
-    change_server_member(s, role, node.argument.text, node.action == "ADD MEMBER")
+    change_server_member(session, role, node.argument.text, node.action == "ADD MEMBER")
 
 
-def change_server_member(s: Any, role: Login, name: str, add: bool) -> None:
+def change_server_member(session: Any, role: Login, name: str, add: bool) -> None:
     """One member more or less. Raises SqlError 15151, 15405 for sa or a fixed role, 15413."""
-    server = server_of(s)
+    server = server_of(session)
     member = server.logins.get(name.lower())
     if member is None or member.name == "public":
         raise SqlError(15151, "add" if add else "drop", "server principal", name)
@@ -303,17 +303,19 @@ def change_server_member(s: Any, role: Login, name: str, add: bool) -> None:
         raise SqlError(15413)
     key = (role.id, member.id)
     if add or key in server.members:
-        s.engine.journal.put(s.work(), server, server.members, key, True if add else MISSING)
-        server.bump(s.work())
+        session.engine.journal.put(
+            session.work(), server, server.members, key, True if add else MISSING
+        )
+        server.bump(session.work())
 
 
-def find_server_role(s: Any, name: str, verb: str) -> Login:
+def find_server_role(session: Any, name: str, verb: str) -> Login:
     """A server role whose members the session may change (ALTER SERVER ROLE page).
 
     A fixed role: as a member of it, or of sysadmin; another: ALTER ANY SERVER ROLE or ALTER on it.
     Raises SqlError 15151.
     """
-    server, ids = server_of(s), server_identity(s)
+    server, ids = server_of(session), server_identity(session)
     role = server.logins.get(name.lower())
     if role is None or role.type != ROLE or role.name == "public":
         raise SqlError(15151, verb, "server role", name)
@@ -323,20 +325,22 @@ def find_server_role(s: Any, name: str, verb: str) -> Login:
         else login_permitted(server, ids, "ALTER", SERVER_PRINCIPAL, role.id, "SERVER ROLE")
     )
     own = (
-        not role.fixed and server.logins.get(s.login_name.lower()) is not None and role.owner in ids
+        not role.fixed
+        and server.logins.get(session.login_name.lower()) is not None
+        and role.owner in ids
     )
     if not (allowed or own or (role.fixed and role.id in ids)):
         raise SqlError(15151, verb, "server role", name)
     return role
 
 
-def drop_server_role(s: Any, name: str) -> None:
+def drop_server_role(session: Any, name: str) -> None:
     """DROP SERVER ROLE. Raises SqlError 15151, 15150 for a fixed one, 15144 with members."""
-    server = server_of(s)
+    server = server_of(session)
     role = server.logins.get(name.lower())
     if role is not None and role.type == ROLE and (role.fixed or role.name == "public"):
         raise SqlError(15150, "drop", "server role", role.name)
-    role = find_server_role(s, name, "drop")
+    role = find_server_role(session, name, "drop")
     if any(outer == role.id for outer, _ in server.members):
         raise SqlError(15144)
-    drop_server_principal(s, server, role)
+    drop_server_principal(session, server, role)

@@ -34,26 +34,26 @@ def create_master_key(node: ast.CreateMasterKey, context: Context) -> Run:
         raise context.not_supported(node, "CREATE MASTER KEY without a password (Azure only)")
     password = str(node.password.value)
 
-    def run(s: Any, v: list) -> None:
-        may_control(s)
-        if s.database.master_key is not None:
+    def run(session: Any, variables: list) -> None:
+        may_control(session)
+        if session.database.master_key is not None:
             raise SqlError(15578)
         check_password("", password)
-        put_master_key(s, MasterKey(frozenset({digest(password)})))
+        put_master_key(session, MasterKey(frozenset({digest(password)})))
 
     return run
 
 
-def may_control(s: Any) -> None:
+def may_control(session: Any) -> None:
     """Raise SqlError 15247 without CONTROL on the database."""
-    if not has_permission(s, "CONTROL", s.database):
+    if not has_permission(session, "CONTROL", session.database):
         raise SqlError(15247)
 
 
-def put_master_key(s: Any, key: MasterKey | None) -> None:
+def put_master_key(session: Any, key: MasterKey | None) -> None:
     """Write the key, and tell the broker: secured dialogs wait for it."""
-    database: Database = s.database
-    journal, transaction = s.engine.journal, s.work()
+    database: Database = session.database
+    journal, transaction = session.engine.journal, session.work()
     journal.assign(transaction, database, "master_key", key)
     broker = database.broker
     if broker is not None:
@@ -71,64 +71,68 @@ def alter_master_key(node: ast.AlterMasterKey, context: Context) -> Run:
         raise context.not_supported(node, f"{node.verb} MASTER KEY")
     options = {option.name: word(option.value) for option in node.options}
 
-    def run(s: Any, v: list) -> None:
-        may_control(s)
-        if s.database.master_key is None:
+    def run(session: Any, variables: list) -> None:
+        may_control(session)
+        if session.database.master_key is None:
             raise SqlError(15151, "find", "symmetric key", KEY_NAME)
-        action(s, options)
+        action(session, options)
 
     return run
 
 
-def _open(s: Any, options: dict[str, str]) -> None:
+def _open(session: Any, options: dict[str, str]) -> None:
     """OPEN MASTER KEY DECRYPTION BY PASSWORD. Raises SqlError 15313."""
-    if digest(options["DECRYPTION BY PASSWORD"]) not in s.database.master_key.passwords:
+    if digest(options["DECRYPTION BY PASSWORD"]) not in session.database.master_key.passwords:
         raise SqlError(15313)
-    s.open_keys |= {s.database.id}
+    session.open_keys |= {session.database.id}
 
 
-def _close(s: Any, options: dict[str, str]) -> None:
+def _close(session: Any, options: dict[str, str]) -> None:
     """CLOSE MASTER KEY. Raises SqlError 15315 when this session has not opened it."""
-    if s.database.id not in s.open_keys:
+    if session.database.id not in session.open_keys:
         raise SqlError(15315, KEY_NAME)
-    s.open_keys -= {s.database.id}
+    session.open_keys -= {session.database.id}
 
 
-def _regenerate(s: Any, options: dict[str, str]) -> None:
+def _regenerate(session: Any, options: dict[str, str]) -> None:
     """ALTER MASTER KEY REGENERATE: one password, the new one. Raises SqlError 15581."""
-    need_master_key(s, s.database)
+    need_master_key(session, session.database)
     password = options.get("ENCRYPTION BY PASSWORD", "")
     check_password("", password)
-    put_master_key(s, replace(s.database.master_key, passwords=frozenset({digest(password)})))
+    put_master_key(
+        session, replace(session.database.master_key, passwords=frozenset({digest(password)}))
+    )
 
 
-def _force_regenerate(s: Any, options: dict[str, str]) -> None:
+def _force_regenerate(session: Any, options: dict[str, str]) -> None:
     """ALTER MASTER KEY FORCE REGENERATE: goes on when the key cannot be opened.
 
     What it protected is lost then; secured dialogs are told by Error -28052.
     """
     lost = False
     try:
-        need_master_key(s, s.database)
+        need_master_key(session, session.database)
     except SqlError as error:
         if error.number != 15581:
             raise
         lost = True
     password = options.get("ENCRYPTION BY PASSWORD", "")
     check_password("", password)
-    put_master_key(s, replace(s.database.master_key, passwords=frozenset({digest(password)})))
-    if lost and s.database.broker is not None:
-        session_keys_lost(s.database.broker, s.work())
+    put_master_key(
+        session, replace(session.database.master_key, passwords=frozenset({digest(password)}))
+    )
+    if lost and session.database.broker is not None:
+        session_keys_lost(session.database.broker, session.work())
 
 
 def _change(add: bool) -> Callable[[Any, dict[str, str]], None]:
     """ADD | DROP ENCRYPTION BY SERVICE MASTER KEY | PASSWORD."""
 
-    def change(s: Any, options: dict[str, str]) -> None:
-        need_master_key(s, s.database)
-        key: MasterKey = s.database.master_key
+    def change(session: Any, options: dict[str, str]) -> None:
+        need_master_key(session, session.database)
+        key: MasterKey = session.database.master_key
         if "ENCRYPTION BY SERVICE MASTER KEY" in options:
-            put_master_key(s, replace(key, by_service=add))
+            put_master_key(session, replace(key, by_service=add))
             return
         password = digest(options["ENCRYPTION BY PASSWORD"])
         if add:
@@ -136,15 +140,15 @@ def _change(add: bool) -> Callable[[Any, dict[str, str]], None]:
         elif password not in key.passwords:
             raise SqlError(15313)
         passwords = key.passwords | {password} if add else key.passwords - {password}
-        put_master_key(s, replace(key, passwords=passwords))
+        put_master_key(session, replace(key, passwords=passwords))
 
     return change
 
 
-def _backup(s: Any, options: dict[str, str]) -> None:
+def _backup(session: Any, options: dict[str, str]) -> None:
     """BACKUP MASTER KEY TO FILE: a file of the instance that only says it is one."""
-    need_master_key(s, s.database)
-    write_file(s, options["FILE"], b"REDIAL MASTER KEY " + s.database.name.encode())
+    need_master_key(session, session.database)
+    write_file(session, options["FILE"], b"REDIAL MASTER KEY " + session.database.name.encode())
 
 
 _ACTIONS: dict[str, Callable[[Any, dict[str, str]], None]] = {
@@ -159,12 +163,12 @@ _ACTIONS: dict[str, Callable[[Any, dict[str, str]], None]] = {
 
 
 @drops("MASTER KEY")
-def drop_master_key(s: Any, name: ast.ObjectName | None, if_exists: bool) -> None:
+def drop_master_key(session: Any, name: ast.ObjectName | None, if_exists: bool) -> None:
     """DROP MASTER KEY. Raises SqlError 15580 while it protects a private key."""
-    may_control(s)
-    if s.database.master_key is None:
+    may_control(session)
+    if session.database.master_key is None:
         raise SqlError(15151, "drop", "symmetric key", KEY_NAME)
-    for (kind, _), key in sorted(s.database.keys.items()):
+    for (kind, _), key in sorted(session.database.keys.items()):
         if key.protection == BY_MASTER_KEY:
             raise SqlError(15580, "master key", kind.lower(), key.name)
-    put_master_key(s, None)
+    put_master_key(session, None)

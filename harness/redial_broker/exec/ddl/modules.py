@@ -87,27 +87,27 @@ def create_module(node: Any, context: Context) -> Run:
         )
     check_binding(node, context)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.name)
         if node.name.database is not None:
             raise SqlError(166, kind.split()[-1])
-        database: Database = s.database
+        database: Database = session.database
         check_parameters(node)
         if temporary:
-            create_temporary_procedure(s, node, context)
+            create_temporary_procedure(session, node, context)
             return
-        old = existing_module(s, database, node, class_)
+        old = existing_module(session, database, node, class_)
         if old is not None:
             refuse_bound(database, old, "ALTER", dotted(node.name))
-        transaction = s.work()
+        transaction = session.work()
         if old is None:
-            schema = schema_for(s, database, node.name)
-            may_create(s, database, schema, permission)
+            schema = schema_for(session, database, node.name)
+            may_create(session, database, schema, permission)
             refuse_taken(database, schema.name, node.name.name)
             number, name, home = database.next_object_id(), node.name.name, schema.name
         else:
             number, name, home = old.object_id, old.name, old.schema
-        lock_definition(s, transaction, database, number)
+        lock_definition(session, transaction, database, number)
         module = class_(
             name,
             home,
@@ -117,17 +117,20 @@ def create_module(node: Any, context: Context) -> Run:
             node,
             definition_text(node, context),
             context.program.source,
-            {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-            execute_as(s, database, node),
+            {
+                "quoted_identifier": session.options.quoted_identifier,
+                "ansi_nulls": session.options.ansi_nulls,
+            },
+            execute_as(session, database, node),
             None,
             database,
         )
         if isinstance(module, View):
-            bind_view(s, module)
+            bind_view(session, module)
         elif isinstance(module, Procedure):
-            probe(s, procedure_program(s, module, database))
+            probe(session, procedure_program(session, module, database))
         elif isinstance(module, Function):
-            probe(s, function_program(s, module))
+            probe(session, function_program(session, module))
         elif isinstance(module, View):
             view_rowset(module, context)  # a view's names are not deferred: 208 now
         database.put(transaction, module)
@@ -169,10 +172,10 @@ def check_binding(node: Any, context: Context) -> None:
             raise context.fail(name, SqlError(4512, kind, dotted(node.name), dotted(name)))
 
 
-def create_temporary_procedure(s: Any, node: Any, context: Context) -> None:
+def create_temporary_procedure(session: Any, node: Any, context: Context) -> None:
     """#name: a procedure of the session, gone with it (CREATE PROCEDURE page)."""
     key = node.name.name.lower()
-    old = s.temp_procedures.get(key)
+    old = session.temp_procedures.get(key)
     if node.verb == "CREATE" and old is not None:
         raise SqlError(2714, node.name.name, state=3)
     if node.verb == "ALTER" and old is None:
@@ -186,22 +189,27 @@ def create_temporary_procedure(s: Any, node: Any, context: Context) -> None:
         node,
         definition_text(node, context),
         context.program.source,
-        {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-        execute_as(s, s.database, node),
+        {
+            "quoted_identifier": session.options.quoted_identifier,
+            "ansi_nulls": session.options.ansi_nulls,
+        },
+        execute_as(session, session.database, node),
         None,
-        s.database,
+        session.database,
     )
-    probe(s, procedure_program(s, module, s.database))
-    s.engine.journal.put(s.work(), s, s.temp_procedures, key, module)
+    probe(session, procedure_program(session, module, session.database))
+    session.engine.journal.put(session.work(), session, session.temp_procedures, key, module)
 
 
-def existing_module(s: Any, database: Database, node: Any, class_: type) -> Module | None:
+def existing_module(session: Any, database: Database, node: Any, class_: type) -> Module | None:
     """The module ALTER means; None when CREATE is to make a new one. Raises 208, 2714, 2010."""
     if node.verb == "CREATE":
         return None
-    found = database.resolve(node.name.schema, node.name.name, s)
+    found = database.resolve(node.name.schema, node.name.name, session)
     if node.verb == "CREATE OR ALTER" and found is not None and node.name.schema is None:
-        default = (s.user.default_schema or "dbo").lower() if s.user is not None else "dbo"
+        default = (
+            (session.user.default_schema or "dbo").lower() if session.user is not None else "dbo"
+        )
         if found.schema.lower() != default:
             return None
     if found is None:
@@ -210,7 +218,7 @@ def existing_module(s: Any, database: Database, node: Any, class_: type) -> Modu
         return None
     if not isinstance(found, class_) or found.kind != _KINDS[type(node)][1]:
         raise SqlError(2010, dotted(node.name))
-    if not has_permission(s, "ALTER", found):
+    if not has_permission(session, "ALTER", found):
         raise SqlError(
             3701,
             "alter",
@@ -247,7 +255,7 @@ def definition_text(node: Any, context: Context) -> str:
     return text[: found.start()] + verb + text[found.end() :]
 
 
-def execute_as(s: Any, database: Database, node: Any) -> int | None:
+def execute_as(session: Any, database: Database, node: Any) -> int | None:
     """Principal id of EXECUTE AS: None for CALLER, -2 for OWNER. Raises SqlError 15151."""
     clause = node.execute_as
     if clause is None:
@@ -258,8 +266,8 @@ def execute_as(s: Any, database: Database, node: Any) -> int | None:
     if isinstance(clause, str) and clause.upper() == "OWNER":
         return OWNER
     if isinstance(clause, str) and clause.upper() == "SELF":
-        return s.user.id if s.user is not None else 1
+        return session.user.id if session.user is not None else 1
     principal = database.principals.get(name.lower())
-    if principal is None or principal.type != "S" or not may_impersonate(s, principal):
+    if principal is None or principal.type != "S" or not may_impersonate(session, principal):
         raise SqlError(15151, "execute as", "user", name)
     return principal.id

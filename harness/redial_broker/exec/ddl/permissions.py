@@ -49,23 +49,27 @@ def permission(node: ast.Permission, context: Context) -> Run:
     stated = [(_SHORT.get(item.name, item.name), item.columns) for item in node.permissions]
     names = [name for name, _ in stated]
     if on_server(node, names):
-        return lambda s, v: change_server_permissions(s, node, names, context)
+        return lambda session, variables: change_server_permissions(session, node, names, context)
     for item, (name, columns) in zip(node.permissions, stated):
         if name not in {"ALL", "ALL PRIVILEGES"} and not any(each == name for _, each in RULES):
             raise context.not_supported(item, f"the permission {name}")
         if columns and name not in COLUMN_PERMISSIONS:
             raise context.fail(item, SqlError(1020))
 
-    def run(s: Any, v: list) -> None:
-        target = find_securable(s, node.securable, context)
-        wanted = expand(s, target, stated)
-        check_applicable(s, target, [name for name, _ in wanted])
-        grantees = [find_grantee(s, target, principal.text, node) for principal in node.principals]
+    def run(session: Any, variables: list) -> None:
+        target = find_securable(session, node.securable, context)
+        wanted = expand(session, target, stated)
+        check_applicable(session, target, [name for name, _ in wanted])
+        grantees = [
+            find_grantee(session, target, principal.text, node) for principal in node.principals
+        ]
         for name, column in wanted:
-            grantor = find_grantor(s, target, name, column, node)
+            grantor = find_grantor(session, target, name, column, node)
             for grantee in grantees:
-                change(s, node, (target.class_, target.major, column, name), grantee.id, grantor)
-        s.database.bump(s.work())
+                change(
+                    session, node, (target.class_, target.major, column, name), grantee.id, grantor
+                )
+        session.database.bump(session.work())
 
     return run
 
@@ -77,7 +81,7 @@ def on_server(node: ast.Permission, names: list[str]) -> bool:
     return all(("SERVER", name) in RULES and ("DATABASE", name) not in RULES for name in names)
 
 
-def expand(s: Any, target: Securable, stated: list[tuple[str, Any]]) -> list[tuple[str, int]]:
+def expand(session: Any, target: Securable, stated: list[tuple[str, Any]]) -> list[tuple[str, int]]:
     """(permission, column) pairs: ALL becomes what it stands for, column names their numbers."""
     found: list[tuple[str, int]] = []
     for name, columns in stated:
@@ -85,7 +89,7 @@ def expand(s: Any, target: Securable, stated: list[tuple[str, Any]]) -> list[tup
             kind = target.kind if target.class_ != OBJECT else object_kind(target)
             if kind not in ALL_OF:
                 raise SqlError(4623)
-            s.info(
+            session.info(
                 "The ALL permission is deprecated and maintained only for compatibility. It "
                 "DOES NOT imply ALL permissions defined on the entity.",
                 10,
@@ -118,7 +122,7 @@ def object_kind(target: Securable) -> str:
     return getattr(item, "kind", "") or "TABLE"
 
 
-def check_applicable(s: Any, target: Securable, names: Iterable[str]) -> None:
+def check_applicable(session: Any, target: Securable, names: Iterable[str]) -> None:
     """Raise SqlError 4606, 4621, 4619 for a permission that the securable cannot have."""
     for name in names:
         if target.class_ == DATABASE:
@@ -134,9 +138,9 @@ def check_applicable(s: Any, target: Securable, names: Iterable[str]) -> None:
             raise SqlError(4606, name)
 
 
-def find_grantee(s: Any, target: Securable, name: str, node: ast.Permission) -> Principal:
+def find_grantee(session: Any, target: Securable, name: str, node: ast.Permission) -> Principal:
     """Who gets or loses it. Raises SqlError 15151, 4617, 4624, 4627."""
-    database: Database = s.database
+    database: Database = session.database
     grantee = database.principals.get(name.lower())
     if grantee is None:
         raise SqlError(15151, "find", "user", name)
@@ -145,7 +149,7 @@ def find_grantee(s: Any, target: Securable, name: str, node: ast.Permission) -> 
     if (
         grantee.id in {DBO, target.owner if target.class_ != PRINCIPAL else DBO}
         or name.lower() in _SPECIAL
-        or (s.user is not None and grantee.id == s.user.id)
+        or (session.user is not None and grantee.id == session.user.id)
     ):
         raise SqlError(4624)
     connects = any(item.name == "CONNECT" for item in node.permissions)
@@ -154,22 +158,24 @@ def find_grantee(s: Any, target: Securable, name: str, node: ast.Permission) -> 
     return grantee
 
 
-def find_grantor(s: Any, target: Securable, name: str, column: int, node: ast.Permission) -> int:
+def find_grantor(
+    session: Any, target: Securable, name: str, column: int, node: ast.Permission
+) -> int:
     """Principal id that the permission is given by.
 
     Who controls the securable acts for its owner; another needs the permission WITH GRANT OPTION,
     as itself or, with AS, as a role it is in. Raises SqlError 15151 or 4613 (database), 4618.
     """
-    database, user = target.database, s.user
+    database, user = target.database, session.user
     if node.grantor is not None:
         acting = database.principals.get(node.grantor.text.lower())
-        if acting is None or not may_act_as(s, acting):
+        if acting is None or not may_act_as(session, acting):
             raise SqlError(4618, node.grantor.text)
         mine = frozenset({acting.id})
         if acting.id in {target.owner, DBO} or holds_option(database, target, name, column, mine):
             return acting.id
         raise refusal(target)
-    if user is None or may_control(s, target, name):
+    if user is None or may_control(session, target, name):
         return target.owner
     if holds_option(database, target, name, column, frozenset({user.id})):
         return user.id
@@ -183,25 +189,25 @@ def refusal(target: Securable) -> SqlError:
     return SqlError(15151, "find", class_word(target), target.name)
 
 
-def may_control(s: Any, target: Securable, name: str) -> bool:
+def may_control(session: Any, target: Securable, name: str) -> bool:
     """Whether the user may give the permission by right of control.
 
     CONTROL on the securable; db_securityadmin may give any permission of the database (its page).
     """
-    if has_permission(s, "CONTROL", target):
+    if has_permission(session, "CONTROL", target):
         return True
-    mine = identities(s, target.database) or frozenset()
+    mine = identities(session, target.database) or frozenset()
     return _SECURITY_ADMIN in mine and name != "CONTROL"
 
 
-def may_act_as(s: Any, acting: Principal) -> bool:
+def may_act_as(session: Any, acting: Principal) -> bool:
     """AS: IMPERSONATE on a user, membership in or ALTER on a role (GRANT pages)."""
-    if s.user is None or s.user.id in {DBO, acting.id}:
+    if session.user is None or session.user.id in {DBO, acting.id}:
         return True
-    mine = identities(s, s.database) or frozenset()
+    mine = identities(session, session.database) or frozenset()
     if _SECURITY_ADMIN in mine or (acting.type == ROLE and acting.id in mine):
         return True
-    return has_permission(s, "ALTER" if acting.type == ROLE else "IMPERSONATE", acting)
+    return has_permission(session, "ALTER" if acting.type == ROLE else "IMPERSONATE", acting)
 
 
 def holds_option(
@@ -222,17 +228,17 @@ def holds_option(
 
 # ---------------------------------------------------------------------- what changes
 def change(
-    s: Any, node: ast.Permission, place: tuple[int, int, int, str], grantee: int, grantor: int
+    session: Any, node: ast.Permission, place: tuple[int, int, int, str], grantee: int, grantor: int
 ) -> None:
     """One permission of one grantee. Raises SqlError 4611 without CASCADE."""
-    stated = s.database.permissions.get((*place, grantee), ())
+    stated = session.database.permissions.get((*place, grantee), ())
     old = next((state for state, by in stated if by == grantor), None)
     if old == "W" and node.verb != "GRANT" and not node.cascade:
         raise SqlError(4611)
     if node.verb == "GRANT":
         new = "W" if node.grant_option or old == "W" else "G"
         others = [item for item in stated if item[1] != grantor and item[0] != "D"]
-        put(s, place, grantee, [*others, (new, grantor)])
+        put(session, place, grantee, [*others, (new, grantor)])
         return
     others = [item for item in stated if item[1] != grantor]
     if node.verb == "DENY":
@@ -242,14 +248,16 @@ def change(
         kept = "G" if node.grant_option and old == "W" else ""
     if node.verb == "REVOKE" and old is None:
         return
-    put(s, place, grantee, [*others, (kept, grantor)] if kept else others)
+    put(session, place, grantee, [*others, (kept, grantor)] if kept else others)
     if node.cascade:
-        passed_on(s, node, place, grantee)
+        passed_on(session, node, place, grantee)
 
 
-def passed_on(s: Any, node: ast.Permission, place: tuple[int, int, int, str], grantor: int) -> None:
+def passed_on(
+    session: Any, node: ast.Permission, place: tuple[int, int, int, str], grantor: int
+) -> None:
     """CASCADE: what the grantee had given goes (REVOKE) or is denied as well (DENY)."""
-    permissions = s.database.permissions
+    permissions = session.database.permissions
     if any(state == "W" for state, _ in permissions.get((*place, grantor), ())):
         return  # it holds the option from somebody else too
     for key in [k for k in permissions if k[:4] == place]:
@@ -258,16 +266,16 @@ def passed_on(s: Any, node: ast.Permission, place: tuple[int, int, int, str], gr
         if not given:
             continue
         left = [item for item in stated if item not in given]
-        put(s, place, key[4], [*left, ("D", grantor)] if node.verb == "DENY" else left)
-        passed_on(s, node, place, key[4])
+        put(session, place, key[4], [*left, ("D", grantor)] if node.verb == "DENY" else left)
+        passed_on(session, node, place, key[4])
 
 
-def put(s: Any, place: tuple[int, int, int, str], grantee: int, states: list) -> None:
+def put(session: Any, place: tuple[int, int, int, str], grantee: int, states: list) -> None:
     """Write what is stated for one grantee."""
-    s.engine.journal.put(
-        s.work(),
-        s.database,
-        s.database.permissions,
+    session.engine.journal.put(
+        session.work(),
+        session.database,
+        session.database.permissions,
         (*place, grantee),
         tuple(sorted(states, key=lambda item: item[1])) if states else MISSING,
     )

@@ -50,40 +50,46 @@ def create_user(node: ast.CreateUser, context: Context) -> Run:
         raise context.fail(node, SqlError(15259))
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        database = s.database
-        require(s, "CREATE USER", database)
+        database = session.database
+        require(session, "CREATE USER", database)
         if name.lower() == "guest":
             raise SqlError(15062)
         if name.lower() in database.principals:
             raise SqlError(15023, name)
         number = database.next_number("next_principal")
-        type_, sid, login_name = user_source(s, node, number)
+        type_, sid, login_name = user_source(session, node, number)
         if any(user.sid == sid for user in database.principals.values()):
             raise SqlError(15063)
         default = None if type_ != USER else schema or "dbo"
-        put_principal(s, database, Principal(number, name, type_, default, sid, None, login_name))
+        put_principal(
+            session, database, Principal(number, name, type_, default, sid, None, login_name)
+        )
         # CREATE USER gives CONNECT (CREATE USER page).
-        s.engine.journal.put(
-            s.work(), database, database.permissions, (0, 0, 0, "CONNECT", number), (("G", DBO),)
+        session.engine.journal.put(
+            session.work(),
+            database,
+            database.permissions,
+            (0, 0, 0, "CONNECT", number),
+            (("G", DBO),),
         )
 
     return run
 
 
-def user_source(s: Any, node: ast.CreateUser, number: int) -> tuple[str, bytes, str]:
+def user_source(session: Any, node: ast.CreateUser, number: int) -> tuple[str, bytes, str]:
     """(type, security identifier, login name) of a new user. Raises SqlError 15007, 15151."""
     name = node.name.text
     wanted = node.source_name.text if node.source_name is not None else name
     if node.source == "WITHOUT LOGIN":
-        return USER, loginless_sid(s.database.name, name, number), ""
+        return USER, loginless_sid(session.database.name, name, number), ""
     if node.source in KEY_SOURCES:
-        key = s.database.keys.get((node.source, wanted.lower()))
+        key = session.database.keys.get((node.source, wanted.lower()))
         if key is None:
             raise SqlError(15151, "find", node.source.lower(), wanted)
         return KEY_SOURCES[node.source], certificate_sid(key.thumbprint), ""
-    login = server_of(s).logins.get(wanted.lower())
+    login = server_of(session).logins.get(wanted.lower())
     if login is None or login.type == ROLE:
         raise SqlError(15007, wanted)
     return login.type, login.sid, wanted.lower()
@@ -106,10 +112,10 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
     """ALTER USER name WITH DEFAULT_SCHEMA, NAME or LOGIN."""
     settings = user_options(node.options, context)
 
-    def run(s: Any, v: list) -> None:
-        database = s.database
+    def run(session: Any, variables: list) -> None:
+        database = session.database
         user = database.principals.get(node.name.text.lower())
-        if user is None or user.type == ROLE or not may_alter_user(s, user, settings):
+        if user is None or user.type == ROLE or not may_alter_user(session, user, settings):
             raise SqlError(15151, "alter", "user", node.name.text)
         if user.id <= 4:
             raise SqlError(15150, "alter", "user", user.name)
@@ -117,60 +123,62 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
         if "DEFAULT_SCHEMA" in settings:
             changed = replace(changed, default_schema=settings["DEFAULT_SCHEMA"])
         if "LOGIN" in settings:
-            login = server_of(s).logins.get(settings["LOGIN"].lower())
+            login = server_of(session).logins.get(settings["LOGIN"].lower())
             if login is None or login.type == ROLE:
                 raise SqlError(15007, settings["LOGIN"])
             if any(u.sid == login.sid and u.id != user.id for u in database.principals.values()):
                 raise SqlError(15063)
             changed = replace(changed, sid=login.sid, login=login.name.lower())
         if "NAME" in settings:
-            rename_principal(s, database, user, settings["NAME"])
+            rename_principal(session, database, user, settings["NAME"])
             changed = replace(changed, name=settings["NAME"])
-        put_principal(s, database, changed)
+        put_principal(session, database, changed)
 
     return run
 
 
-def may_alter_user(s: Any, user: Principal, settings: dict[str, str]) -> bool:
+def may_alter_user(session: Any, user: Principal, settings: dict[str, str]) -> bool:
     """ALTER ANY USER; a user may change its own default schema with ALTER on itself (its page)."""
-    if has_permission(s, "ALTER ANY USER", s.database):
+    if has_permission(session, "ALTER ANY USER", session.database):
         return True
-    return set(settings) == {"DEFAULT_SCHEMA"} and has_permission(s, "ALTER", user)
+    return set(settings) == {"DEFAULT_SCHEMA"} and has_permission(session, "ALTER", user)
 
 
-def rename_principal(s: Any, database: Database, principal: Principal, name: str) -> None:
+def rename_principal(session: Any, database: Database, principal: Principal, name: str) -> None:
     """Free the old name and check the new one. Raises SqlError 15023."""
     taken = database.principals.get(name.lower())
     if taken is not None and taken.id != principal.id:
         raise SqlError(15023, name)
-    s.engine.journal.put(s.work(), database, database.principals, principal.name.lower(), MISSING)
+    session.engine.journal.put(
+        session.work(), database, database.principals, principal.name.lower(), MISSING
+    )
 
 
-def put_principal(s: Any, database: Database, principal: Principal) -> None:
+def put_principal(session: Any, database: Database, principal: Principal) -> None:
     """Add or change a user or role."""
-    transaction = s.work()
-    s.engine.journal.put(
+    transaction = session.work()
+    session.engine.journal.put(
         transaction, database, database.principals, principal.name.lower(), principal
     )
     database.bump(transaction)
 
 
-def require(s: Any, permission: str, database: Database) -> None:
+def require(session: Any, permission: str, database: Database) -> None:
     """Raise SqlError 15247 unless the user has a database permission."""
-    if not has_permission(s, permission, database):
+    if not has_permission(session, permission, database):
         raise SqlError(15247)
 
 
-def drop_principal(s: Any, kind: str, name: str, if_exists: bool) -> None:
+def drop_principal(session: Any, kind: str, name: str, if_exists: bool) -> None:
     """DROP USER and DROP ROLE. Raises SqlError 15151, 15150 and why it cannot go."""
-    database = s.database
+    database = session.database
     found = database.principals.get(name.lower())
     allowed = (
         found is not None
         and (found.type == ROLE) == (kind == "role")
         and (
-            has_permission(s, f"ALTER ANY {kind.upper()}", database)
-            or (kind == "role" and has_permission(s, "CONTROL", found))
+            has_permission(session, f"ALTER ANY {kind.upper()}", database)
+            or (kind == "role" and has_permission(session, "CONTROL", found))
         )
     )
     if found is None or not allowed:
@@ -182,7 +190,7 @@ def drop_principal(s: Any, kind: str, name: str, if_exists: bool) -> None:
     if found.id <= 4 or found.fixed:
         raise SqlError(15150, "drop", kind, name)
     refuse_needed(database, found)
-    journal, transaction = s.engine.journal, s.work()
+    journal, transaction = session.engine.journal, session.work()
     for key in [k for k in database.members if found.id in k]:
         journal.put(transaction, database, database.members, key, MISSING)
     for key in [k for k in database.permissions if k[4] == found.id]:
@@ -227,15 +235,15 @@ def create_role(node: ast.CreateRole, context: Context) -> Run:
         return create_server_role(node)
     name = node.name.text
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        database = s.database
-        require(s, "CREATE ROLE", database)
+        database = session.database
+        require(session, "CREATE ROLE", database)
         if name.lower() in database.principals:
             raise SqlError(15023, name)
-        owner = find_owner(database, node.owner.text) if node.owner else s.user.id
+        owner = find_owner(database, node.owner.text) if node.owner else session.user.id
         number = database.next_number("next_principal")
-        put_principal(s, database, Principal(number, name, "R", None, None, owner))
+        put_principal(session, database, Principal(number, name, "R", None, None, owner))
 
     return run
 
@@ -252,23 +260,23 @@ def find_owner(database: Database, name: str) -> int:
 def alter_role(node: ast.AlterRole, context: Context) -> Run:
     """ALTER ROLE name ADD MEMBER | DROP MEMBER principal, or WITH NAME = name."""
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         if node.server:
-            alter_server_role(s, node, context)
+            alter_server_role(session, node, context)
         elif node.action == "NAME":
-            database = s.database
-            role = find_role(s, database, node.name.text)
+            database = session.database
+            role = find_role(session, database, node.name.text)
             if role.fixed:
                 raise SqlError(15150, "alter", "role", role.name)
-            rename_principal(s, database, role, node.argument.text)
-            put_principal(s, database, replace(role, name=node.argument.text))
+            rename_principal(session, database, role, node.argument.text)
+            put_principal(session, database, replace(role, name=node.argument.text))
         else:
-            change_member(s, node.name.text, node.argument.text, node.action == "ADD MEMBER")
+            change_member(session, node.name.text, node.argument.text, node.action == "ADD MEMBER")
 
     return run
 
 
-def find_role(s: Any, database: Database, name: str) -> Principal:
+def find_role(session: Any, database: Database, name: str) -> Principal:
     """A role the user may alter: ALTER ANY ROLE, or ALTER on it; a fixed one as db_owner.
 
     Raises SqlError 15151, 15081 for public ("Database-level roles" and ALTER ROLE pages).
@@ -279,17 +287,17 @@ def find_role(s: Any, database: Database, name: str) -> Principal:
     if role.id == 0:
         raise SqlError(15081)
     permission = "CONTROL" if role.fixed else "ALTER ANY ROLE"
-    if not has_permission(s, permission, database) and (
-        role.fixed or not has_permission(s, "ALTER", role)
+    if not has_permission(session, permission, database) and (
+        role.fixed or not has_permission(session, "ALTER", role)
     ):
         raise SqlError(15151, "alter", "role", name)
     return role
 
 
-def change_member(s: Any, role_name: str, member_name: str, add: bool) -> None:
+def change_member(session: Any, role_name: str, member_name: str, add: bool) -> None:
     """Add a member to a role or take it out. Raises SqlError 15151, 15405, 15413."""
-    database = s.database
-    role = find_role(s, database, role_name)
+    database = session.database
+    role = find_role(session, database, role_name)
     member = database.principals.get(member_name.lower())
     if member is None or member.id == 0:
         raise SqlError(15151, "add" if add else "drop", "principal", member_name)
@@ -297,8 +305,10 @@ def change_member(s: Any, role_name: str, member_name: str, add: bool) -> None:
         raise SqlError(15405, member.name)
     if add and (member.id == role.id or member.id in principals_of(database, role)):
         raise SqlError(15413)
-    transaction = s.work()
+    transaction = session.work()
     key = (role.id, member.id)
     if add or key in database.members:
-        s.engine.journal.put(transaction, database, database.members, key, True if add else MISSING)
+        session.engine.journal.put(
+            transaction, database, database.members, key, True if add else MISSING
+        )
     database.bump(transaction)

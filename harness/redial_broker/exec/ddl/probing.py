@@ -36,13 +36,13 @@ FOUND_AT_CREATE = frozenset(
 objects it is about may be other ones by then."""
 
 
-def probe(s: Any, program: Program) -> None:
+def probe(session: Any, program: Program) -> None:
     """Compile every statement of a new module once.
 
     Raises NotSupported, and the errors of ``FOUND_AT_CREATE`` for tables that exist already.
     """
     for node, compile_node, context in program.deferred:
-        fresh = Context(program, context.scope, s)
+        fresh = Context(program, context.scope, session)
         fresh.table_variables = context.table_variables
         fresh.statement = node
         fresh.checking = True

@@ -21,14 +21,14 @@ from redial_broker.exec.dml.references import foreign_keys
 from redial_broker.exec.objects import Constraint, Module, Sequence, Synonym, Trigger
 
 
-def moved(s: Any, item: Any, *, name: str | None = None, schema: str | None = None) -> Any:
+def moved(session: Any, item: Any, *, name: str | None = None, schema: str | None = None) -> Any:
     """A copy of an object under another name or in another schema, with its id.
 
     Raises NotSupported for kinds that cannot be moved here.
     """
     name, schema = name or item.name, schema or item.schema
     if isinstance(item, Table):
-        twin = rebuilt(s.engine, item)
+        twin = rebuilt(session.engine, item)
         twin.name, twin.schema = name, schema
         return twin
     if isinstance(item, Module):
@@ -44,9 +44,11 @@ def moved(s: Any, item: Any, *, name: str | None = None, schema: str | None = No
     return None
 
 
-def change_key(s: Any, transaction: Transaction, database: Database, old: Any, new: Any) -> None:
+def change_key(
+    session: Any, transaction: Transaction, database: Database, old: Any, new: Any
+) -> None:
     """Take the old object out and put the new one in, with its dates; permissions stay."""
-    journal = s.engine.journal
+    journal = session.engine.journal
     created = database.dates.get(old.object_id)
     journal.put(
         transaction, database, database.objects, (old.schema.lower(), old.name.lower()), MISSING
@@ -58,37 +60,42 @@ def change_key(s: Any, transaction: Transaction, database: Database, old: Any, n
 
 
 def rename_object(
-    s: Any, transaction: Transaction, database: Database, item: Any, name: str
+    session: Any, transaction: Transaction, database: Database, item: Any, name: str
 ) -> None:
     """A new name for a table, module, constraint, sequence or synonym."""
-    twin = moved(s, item, name=name)
-    change_key(s, transaction, database, item, twin)
+    twin = moved(session, item, name=name)
+    change_key(session, transaction, database, item, twin)
     if isinstance(item, Constraint):
-        _rename_in_table(s, transaction, database, item, name)
+        _rename_in_table(session, transaction, database, item, name)
 
 
 def _rename_in_table(
-    s: Any, transaction: Transaction, database: Database, item: Constraint, name: str
+    session: Any, transaction: Transaction, database: Database, item: Constraint, name: str
 ) -> None:
     """The table's own record of a constraint follows its name."""
     table = database.object_by_id(item.parent_id)
     old = item.name.lower()
     if item.kind in {"PRIMARY KEY", "UNIQUE"}:
         index = next(i for i in all_indexes(table) if i.name.lower() == old)
-        rename_index(s, transaction, database, table, index, name)
+        rename_index(session, transaction, database, table, index, name)
     elif item.kind == "CHECK":
         checks = [replace(c, name=name) if c.name.lower() == old else c for c in table.checks]
-        database.put(transaction, rebuilt(s.engine, table, checks=checks))
+        database.put(transaction, rebuilt(session.engine, table, checks=checks))
     elif item.kind == "DEFAULT":
         columns = [
             replace(c, default_name=name) if c.default_name.lower() == old else c
             for c in table.columns
         ]
-        database.put(transaction, rebuilt(s.engine, table, columns=columns))
+        database.put(transaction, rebuilt(session.engine, table, columns=columns))
 
 
 def rename_index(
-    s: Any, transaction: Transaction, database: Database, table: Table, index: Index, name: str
+    session: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    index: Index,
+    name: str,
 ) -> None:
     """A new name for an index; FOREIGN KEYs that use it follow."""
     specs = []
@@ -102,14 +109,19 @@ def rename_index(
             database.put(
                 transaction, replace(constraint, foreign=replace(constraint.foreign, index=name))
             )
-    twin = rebuilt(s.engine, table, specs=specs)
+    twin = rebuilt(session.engine, table, specs=specs)
     for old, new in zip(all_indexes(table), all_indexes(twin)):
         new.hobt_id, new.index_id = old.hobt_id, old.index_id
     database.put(transaction, twin)
 
 
 def rename_column(
-    s: Any, transaction: Transaction, database: Database, table: Table, ordinal: int, name: str
+    session: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    ordinal: int,
+    name: str,
 ) -> Table:
     """A new name for a column; FOREIGN KEYs follow. Raises SqlError 15336."""
     old = table.columns[ordinal].name
@@ -138,12 +150,14 @@ def rename_column(
             transaction,
             replace(item, foreign=replace(foreign, referenced=following(foreign.referenced))),
         )
-    return rebuilt(s.engine, table, columns=columns)
+    return rebuilt(session.engine, table, columns=columns)
 
 
-def transfer(s: Any, transaction: Transaction, database: Database, item: Any, schema: str) -> bool:
+def transfer(
+    session: Any, transaction: Transaction, database: Database, item: Any, schema: str
+) -> bool:
     """Move an object, with its constraints and triggers; False for what cannot be moved here."""
-    twin = moved(s, item, schema=schema)
+    twin = moved(session, item, schema=schema)
     if twin is None:
         return False
     parts = [
@@ -157,8 +171,8 @@ def transfer(s: Any, transaction: Transaction, database: Database, item: Any, sc
         }
         created = database.dates.get(old.object_id)
         database.remove(transaction, old)
-        database.put(transaction, twin if old is item else moved(s, old, schema=schema))
-        journal = s.engine.journal
+        database.put(transaction, twin if old is item else moved(session, old, schema=schema))
+        journal = session.engine.journal
         if created is not None:
             journal.put(transaction, database, database.dates, old.object_id, created)
         for key, value in properties.items():

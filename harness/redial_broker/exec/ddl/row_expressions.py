@@ -50,12 +50,12 @@ def renewed(context: Context, make: Callable[[Context], Callable]) -> Callable:
     """fn(s, *rest) that is made again when the definitions of the session's database change."""
     known: dict[str, Any] = {}
 
-    def run(s: Any, *rest: Any) -> Any:
-        version = s.database.schema_version
+    def run(session: Any, *rest: Any) -> Any:
+        version = session.database.schema_version
         if known.get("version") != version:
-            fresh = Context(context.program, Scope(source=context.program.source), s)
+            fresh = Context(context.program, Scope(source=context.program.source), session)
             known["fn"], known["version"] = make(fresh), version
-        return known["fn"](s, *rest)
+        return known["fn"](session, *rest)
 
     return run
 
@@ -94,7 +94,7 @@ class RowExpressions:
 
         def make(context: Context, columns: list[Column]) -> Condition:
             test = compile_condition(node, self.scope(context, columns))
-            return lambda s, row: test(s, (), row)
+            return lambda session, row: test(session, (), row)
 
         return self._binder(node, make)
 
@@ -103,7 +103,7 @@ class RowExpressions:
 
         def make(context: Context, columns: list[Column]) -> Callable[[Any, tuple], Any]:
             fn = assigned(compile_expression(node, self.scope(context, columns)), to_type)
-            return lambda s, row: fn(s, (), row)
+            return lambda session, row: fn(session, (), row)
 
         return self._binder(node, make)
 
@@ -129,8 +129,8 @@ def assigned(value: Expr, to_type: SqlType) -> Callable:
     if convert is None:
         return evaluate
 
-    def converted(s: Any, v: Any, r: tuple) -> Any:
-        found = evaluate(s, v, r)
+    def converted(session: Any, variables: Any, row: tuple) -> Any:
+        found = evaluate(session, variables, row)
         return None if found is None else convert(found)
 
     return converted
@@ -144,13 +144,13 @@ def default_value(context: Context, node: ast.Expression, to_type: SqlType) -> C
         and to_type.name == "uniqueidentifier"
         and not node.arguments
     ):
-        return lambda s: s.database.server.next_sequential_guid()
+        return lambda session: session.database.server.next_sequential_guid()
 
     def make(where: Context) -> Callable[[Any], Any]:
         # NEXT VALUE FOR may stand here: a default is worked out once per row.
         where.statement = ast.Print(node.pos, node.end, node)
         fn = assigned(where.expression(node), to_type)
-        return lambda s: fn(s, (), ())
+        return lambda session: fn(session, (), ())
 
     made = make(context)
     return renewed(context, make) if uses_objects(node) else made

@@ -50,10 +50,12 @@ def elements_in_order(node: ast.CreateSchema, home: str, context: Context) -> li
     return ordered + views + permissions
 
 
-def run_elements(s: Any, v: list, node: ast.CreateSchema, home: str, context: Context) -> None:
+def run_elements(
+    session: Any, variables: list, node: ast.CreateSchema, home: str, context: Context
+) -> None:
     """Execute what stands inside, now that the schema is there."""
     for element in elements_in_order(node, home, context):
-        REGISTRY[type(element)].compile(element, context)(s, v)
+        REGISTRY[type(element)].compile(element, context)(session, variables)
 
 
 def key(name: ast.ObjectName) -> tuple[str, str]:

@@ -55,14 +55,14 @@ def class_word(target: Securable) -> str:
     return "role" if target.role else _WORDS.get(target.class_, target.kind.lower())
 
 
-def find_securable(s: Any, node: ast.Securable | None, context: Context) -> Securable:
+def find_securable(session: Any, node: ast.Securable | None, context: Context) -> Securable:
     """What ON names in the current database. Raises SqlError 15151, 4610 for another database."""
-    database: Database = s.database
+    database: Database = session.database
     if node is None:
         return securable(database, database)
     if node.name.database is not None and node.name.database.lower() != database.name.lower():
         raise SqlError(4610)
-    found = _find(s, database, node, context)
+    found = _find(session, database, node, context)
     if isinstance(found, VirtualTable):
         raise context.not_supported(node, "permissions on system objects")
     if found is None:
@@ -70,16 +70,16 @@ def find_securable(s: Any, node: ast.Securable | None, context: Context) -> Secu
     return securable(found, database)
 
 
-def _find(s: Any, database: Database, node: ast.Securable, context: Context) -> Any:
+def _find(session: Any, database: Database, node: ast.Securable, context: Context) -> Any:
     kind, name = node.kind, node.name.name
     if kind in {None, "OBJECT"}:
-        return database.resolve(node.name.schema, name, s)
+        return database.resolve(node.name.schema, name, session)
     if kind == "SCHEMA":
         return database.schemas.get(name.lower())
     if kind == "DATABASE":
         return database if database.name.lower() == name.lower() else None
     if kind == "TYPE":
-        return database.resolve_type(node.name.schema, name, s)
+        return database.resolve_type(node.name.schema, name, session)
     if kind in {"USER", "ROLE"}:
         found = database.principals.get(name.lower())
         return found if found is not None and (found.type == ROLE) == (kind == "ROLE") else None

@@ -26,64 +26,64 @@ Place = tuple[int, int, str]
 
 
 def change_server_permissions(
-    s: Any, node: ast.Permission, names: list[str], context: Context
+    session: Any, node: ast.Permission, names: list[str], context: Context
 ) -> None:
     """The statement in master. Raises SqlError 4621 elsewhere, 4613, 15151, 4617, 4622, 4624."""
-    if s.database.name.lower() != "master":
+    if session.database.name.lower() != "master":
         raise SqlError(4621, state=10)
-    kind, class_, major = find_server_securable(s, node.securable, context)
+    kind, class_, major = find_server_securable(session, node.securable, context)
     for name in names:
         if (kind, name) not in RULES:
             raise SqlError(4606, name) if kind != "SERVER" else SqlError(4620)
-    server = s.database.server
-    grantees = [find_login_grantee(s, principal.text) for principal in node.principals]
+    server = session.database.server
+    grantees = [find_login_grantee(session, principal.text) for principal in node.principals]
     for name in names:
-        grantor = find_server_grantor(s, node, kind, (class_, major, name))
+        grantor = find_server_grantor(session, node, kind, (class_, major, name))
         for grantee in grantees:
-            change(s, node, (class_, major, name), grantee.id, grantor)
-    server.bump(s.work())
+            change(session, node, (class_, major, name), grantee.id, grantor)
+    server.bump(session.work())
 
 
 def find_server_securable(
-    s: Any, node: ast.Securable | None, context: Context
+    session: Any, node: ast.Securable | None, context: Context
 ) -> tuple[str, int, int]:
     """(kind, class, major id) of what ON names. Raises SqlError 15151."""
     if node is None or node.kind == "SERVER":
         return "SERVER", SERVER, 0
     name = node.name.name
     if node.kind == "ENDPOINT":
-        return "ENDPOINT", ENDPOINT, endpoint_id(s, name)
-    login = s.database.server.logins.get(name.lower())
+        return "ENDPOINT", ENDPOINT, endpoint_id(session, name)
+    login = session.database.server.logins.get(name.lower())
     if login is None or (login.type == ROLE) != (node.kind == "SERVER ROLE"):
         raise SqlError(15151, "find", node.kind.lower(), name)
     return node.kind, SERVER_PRINCIPAL, login.id
 
 
-def endpoint_id(s: Any, name: str) -> int:
+def endpoint_id(session: Any, name: str) -> int:
     """Number of the TDS or the Service Broker endpoint. Raises SqlError 15151."""
     if name.lower() == TDS_ENDPOINT[0]:
         return TDS_ENDPOINT[1]
-    found = s.database.server.transport.broker_endpoint
+    found = session.database.server.transport.broker_endpoint
     if found is None or found.name.lower() != name.lower():
         raise SqlError(15151, "find", "endpoint", name)
     return found.endpoint_id
 
 
-def find_login_grantee(s: Any, name: str) -> Login:
+def find_login_grantee(session: Any, name: str) -> Login:
     """Who gets or loses it. Raises SqlError 15151, 4617 for a fixed role, 4624 for sa."""
-    login = s.database.server.logins.get(name.lower())
+    login = session.database.server.logins.get(name.lower())
     if login is None:
         raise SqlError(15151, "find", "login", name)
     if login.fixed:
         raise SqlError(4617)
-    if login.id == 1 or login.name.lower() == s.login_name.lower():
+    if login.id == 1 or login.name.lower() == session.login_name.lower():
         raise SqlError(4624)
     return login
 
 
-def find_server_grantor(s: Any, node: ast.Permission, kind: str, place: Place) -> int:
+def find_server_grantor(session: Any, node: ast.Permission, kind: str, place: Place) -> int:
     """Server principal id the permission is given by. Raises SqlError 4613, 15151, 4618."""
-    server, ids = s.database.server, server_identity(s)
+    server, ids = session.database.server, server_identity(session)
     class_, major, _ = place
     if node.grantor is not None:
         acting = server.logins.get(node.grantor.text.lower())
@@ -96,8 +96,8 @@ def find_server_grantor(s: Any, node: ast.Permission, kind: str, place: Place) -
     control_name = "CONTROL SERVER" if kind == "SERVER" else "CONTROL"
     if login_permitted(server, ids, control_name, class_, major, kind):
         return 1
-    login = server.logins.get(s.login_name.lower())
-    if login is not None and s.sandbox is None and _option(server, place, login.id):
+    login = server.logins.get(session.login_name.lower())
+    if login is not None and session.sandbox is None and _option(server, place, login.id):
         return login.id
     if kind == "SERVER":
         raise SqlError(4613)
@@ -108,52 +108,52 @@ def _option(server: Any, place: Place, login: int) -> bool:
     return any(state == "W" for state, _ in server.permissions.get((*place, login), ()))
 
 
-def change(s: Any, node: ast.Permission, place: Place, grantee: int, grantor: int) -> None:
+def change(session: Any, node: ast.Permission, place: Place, grantee: int, grantor: int) -> None:
     """One permission of one login. Raises SqlError 4611 without CASCADE."""
-    stated = s.database.server.permissions.get((*place, grantee), ())
+    stated = session.database.server.permissions.get((*place, grantee), ())
     old = next((state for state, by in stated if by == grantor), None)
     others = [item for item in stated if item[1] != grantor]
     if node.verb == "GRANT":
         new = "W" if node.grant_option or old == "W" else "G"
-        put(s, place, grantee, [*[i for i in others if i[0] != "D"], (new, grantor)])
+        put(session, place, grantee, [*[i for i in others if i[0] != "D"], (new, grantor)])
         return
     if old == "W" and not node.cascade:
         raise SqlError(4611)
     if node.verb == "DENY":
-        put(s, place, grantee, [("D", grantor)])
+        put(session, place, grantee, [("D", grantor)])
     elif old is not None:
         kept = [("G", grantor)] if node.grant_option and old == "W" else []
-        put(s, place, grantee, [*others, *kept])
+        put(session, place, grantee, [*others, *kept])
     if node.cascade:
-        passed_on(s, node, place, grantee)
+        passed_on(session, node, place, grantee)
 
 
-def drop_permissions_on(s: Any, class_: int, major: int) -> None:
+def drop_permissions_on(session: Any, class_: int, major: int) -> None:
     """Forget the permissions on something of the server that is dropped."""
-    for place in list(s.database.server.permissions):
+    for place in list(session.database.server.permissions):
         if place[:2] == (class_, major):
-            put(s, place[:3], place[3], [])
+            put(session, place[:3], place[3], [])
 
 
-def passed_on(s: Any, node: ast.Permission, place: Place, grantor: int) -> None:
+def passed_on(session: Any, node: ast.Permission, place: Place, grantor: int) -> None:
     """CASCADE: what the grantee had given goes, or is denied as well."""
-    permissions = s.database.server.permissions
-    if _option(s.database.server, place, grantor):
+    permissions = session.database.server.permissions
+    if _option(session.database.server, place, grantor):
         return
     for key in [k for k in permissions if k[:3] == place]:
         stated = permissions.get(key, ())
         given = [item for item in stated if item[1] == grantor and item[0] in "GW"]
         if given:
             left = [item for item in stated if item not in given]
-            put(s, place, key[3], [*left, ("D", grantor)] if node.verb == "DENY" else left)
-            passed_on(s, node, place, key[3])
+            put(session, place, key[3], [*left, ("D", grantor)] if node.verb == "DENY" else left)
+            passed_on(session, node, place, key[3])
 
 
-def put(s: Any, place: Place, grantee: int, states: list) -> None:
+def put(session: Any, place: Place, grantee: int, states: list) -> None:
     """Write what is stated for one login."""
-    server = s.database.server
-    s.engine.journal.put(
-        s.work(),
+    server = session.database.server
+    session.engine.journal.put(
+        session.work(),
         server,
         server.permissions,
         (*place, grantee),
@@ -161,23 +161,28 @@ def put(s: Any, place: Place, grantee: int, states: list) -> None:
     )
 
 
-def change_role_owner(s: Any, node: ast.AlterAuthorization) -> None:
+def change_role_owner(session: Any, node: ast.AlterAuthorization) -> None:
     """ALTER AUTHORIZATION ON SERVER ROLE::name TO login. Raises SqlError 15151."""
-    server, name = s.database.server, node.securable.name.name
+    server, name = session.database.server, node.securable.name.name
     role = server.logins.get(name.lower())
     if (
         role is None
         or role.type != ROLE
         or role.fixed
         or not login_permitted(
-            server, server_identity(s), "TAKE OWNERSHIP", SERVER_PRINCIPAL, role.id, "SERVER ROLE"
+            server,
+            server_identity(session),
+            "TAKE OWNERSHIP",
+            SERVER_PRINCIPAL,
+            role.id,
+            "SERVER ROLE",
         )
     ):
         raise SqlError(15151, "find", "server role", name)
     owner = server.logins.get(node.owner.text.lower()) if node.owner is not None else None
     if owner is None:
         raise SqlError(15151, "find", "login", node.owner.text if node.owner is not None else "")
-    s.engine.journal.put(
-        s.work(), server, server.logins, name.lower(), replace(role, owner=owner.id)
+    session.engine.journal.put(
+        session.work(), server, server.logins, name.lower(), replace(role, owner=owner.id)
     )
-    server.bump(s.work())
+    server.bump(session.work())

@@ -99,19 +99,19 @@ class TableDefinition:
         table.checks = self.checks
         return table
 
-    def from_rows(self, s: Any, value: Any) -> Table:
+    def from_rows(self, session: Any, value: Any) -> Table:
         """A table-valued parameter from the wire: value.rows in column order.
 
         Raises SqlError 515, 547, 2627 and 2601 like an INSERT into a table variable.
         """
-        table = self.new_table(s.engine)
+        table = self.new_table(session.engine)
         for given in value.rows:
             row = table.with_computed(
-                s,
+                session,
                 tuple(
                     table.take_identity()
                     if column.identity is not None
-                    else s.database.next_rowversion()
+                    else session.database.next_rowversion()
                     if column.rowversion
                     else item
                     for column, item in zip(self.columns, given)
@@ -121,7 +121,7 @@ class TableDefinition:
                 if item is None and not column.nullable:
                     raise SqlError(515, column.name, self.name, "INSERT")
             for check in self.checks:
-                if check.accepts(s, row) is False:
+                if check.accepts(session, row) is False:
                     raise SqlError(
                         547, "INSERT", "CHECK", check.name, "tempdb", self.name, "", state=0
                     )

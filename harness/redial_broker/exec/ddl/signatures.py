@@ -38,27 +38,27 @@ def change_signature(node: ast.AddSignature, context: Context) -> Run:
         raise context.not_supported(node, f"a signature on {node.module.kind}")
     change = _add if node.verb == "ADD" else _drop
 
-    def run(s: Any, v: list) -> None:
-        database: Database = s.database
-        module = find_module(s, node.module.name)
+    def run(session: Any, variables: list) -> None:
+        database: Database = session.database
+        module = find_module(session, node.module.name)
         marks = database.signatures.get(module.object_id, ())
         for signer in node.signers:
             key = database.keys.get((signer.kind, signer.name.text.lower()))
-            if key is None or not has_permission(s, "CONTROL", key):
+            if key is None or not has_permission(session, "CONTROL", key):
                 raise SqlError(15151, "find", signer.kind.lower(), signer.name.text)
-            marks = change(s, node, signer, module, key, marks)
-        s.engine.journal.put(
-            s.work(), database, database.signatures, module.object_id, marks or MISSING
+            marks = change(session, node, signer, module, key, marks)
+        session.engine.journal.put(
+            session.work(), database, database.signatures, module.object_id, marks or MISSING
         )
-        database.bump(s.work())
+        database.bump(session.work())
 
     return run
 
 
-def find_module(s: Any, name: ast.ObjectName) -> Module:
+def find_module(session: Any, name: ast.ObjectName) -> Module:
     """The module. Raises SqlError 15151, 15560 for what is none or an inline function."""
-    found = s.database.resolve(name.schema, name.name, s)
-    if found is None or not has_permission(s, "ALTER", found):
+    found = session.database.resolve(name.schema, name.name, session)
+    if found is None or not has_permission(session, "ALTER", found):
         raise SqlError(15151, "find", "object", name.name)
     if not isinstance(found, Procedure | Function | Trigger) or found.kind == "INLINE FUNCTION":
         raise SqlError(15560, name.name)
@@ -66,13 +66,13 @@ def find_module(s: Any, name: ast.ObjectName) -> Module:
 
 
 def _add(
-    s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
+    session: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
 ) -> tuple:
     """One signature more. Raises SqlError 15557, 15556, 15299 for a blob that does not fit."""
     what = "counter signature" if node.counter else "signature"
     if any(mark == key.thumbprint and counter == node.counter for mark, counter, _ in marks):
         raise SqlError(15557, what, signer.kind.lower(), key.name)
-    data = signed_bytes(s.database, module)
+    data = signed_bytes(session.database, module)
     option = signer.option
     if option is not None and option.name == "SIGNATURE":
         blob = bytes(option.value.value)
@@ -80,13 +80,13 @@ def _add(
             raise SqlError(15299)
     else:
         private = private_key(
-            s, key, word(option.value) if option is not None else None, s.database
+            session, key, word(option.value) if option is not None else None, session.database
         )
         if private is None:
             raise SqlError(15556, signer.kind.lower())
         blob = crypto.sign(private, data)
     if module.execute_as == -2:
-        s.info(
+        session.info(
             "The module being signed is marked to execute as owner. If the owner changes the "
             "signature will not be valid.",
             10,
@@ -96,7 +96,7 @@ def _add(
 
 
 def _drop(
-    s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
+    session: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
 ) -> tuple:
     """One signature less. Raises SqlError 15558."""
     left = tuple(m for m in marks if m[0] != key.thumbprint or m[1] != node.counter)

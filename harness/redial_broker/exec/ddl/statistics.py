@@ -56,16 +56,16 @@ def create_statistics(node: ast.CreateStatistics, context: Context) -> Run:
     """CREATE STATISTICS name ON table (columns). Raises SqlError 1927, 1911."""
     check_options(context, node.options)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name)
-        _, table, transaction = alter(s, node.table, 1088)
+        _, table, transaction = alter(session, node.table, 1088)
         known = {item.name.lower() for item in (*all_indexes(table), *table.statistics)}
         if node.name.lower() in known:
             raise SqlError(1927, dotted(node.table), node.name)
         for name in node.columns:
             if name.lower() not in table.ordinals:
                 raise SqlError(1911, name)
-        s.engine.journal.assign(
+        session.engine.journal.assign(
             transaction,
             table,
             "statistics",
@@ -80,8 +80,8 @@ def update_statistics(node: ast.UpdateStatistics, context: Context) -> Run:
     """UPDATE STATISTICS table [names]. Raises SqlError 2706, 2767."""
     check_options(context, node.options)
 
-    def run(s: Any, v: list) -> None:
-        _, table, _ = alter(s, node.table, 2706)
+    def run(session: Any, variables: list) -> None:
+        _, table, _ = alter(session, node.table, 2706)
         known = {item.name.lower() for item in (*all_indexes(table), *table.statistics)}
         for name in node.names:
             if name.lower() not in known:
@@ -91,10 +91,12 @@ def update_statistics(node: ast.UpdateStatistics, context: Context) -> Run:
 
 
 @drops("STATISTICS")
-def drop_statistics(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_statistics(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP STATISTICS table.name. Raises SqlError 3701, 3739 for those of an index."""
     owner = ast.ObjectName(name.pos, name.end, name.parts[:-1])
-    _, table, transaction = alter(s, owner, 3701) if _table(s, owner) else (None, None, None)
+    _, table, transaction = (
+        alter(session, owner, 3701) if _table(session, owner) else (None, None, None)
+    )
     if table is not None and any(i.name.lower() == name.name.lower() for i in all_indexes(table)):
         raise SqlError(3739, "DROP", dotted(name))
     left = (
@@ -104,10 +106,10 @@ def drop_statistics(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     )
     if table is None or len(left) == len(table.statistics):
         raise SqlError(3701, "drop", "statistics", dotted(name), state=6)
-    s.engine.journal.assign(transaction, table, "statistics", left)
+    session.engine.journal.assign(transaction, table, "statistics", left)
 
 
-def _table(s: Any, name: ast.ObjectName) -> bool:
+def _table(session: Any, name: ast.ObjectName) -> bool:
     if name.name.startswith("#") and not name.name.startswith("##"):
-        return name.name.lower() in s.temp_tables
-    return isinstance(s.database.resolve(name.schema, name.name, s), Table)
+        return name.name.lower() in session.temp_tables
+    return isinstance(session.database.resolve(name.schema, name.name, session), Table)

@@ -24,15 +24,15 @@ def create_synonym(node: ast.CreateSynonym, context: Context) -> Run:
     if node.name.name.startswith("#"):
         raise context.not_supported(node, "a temporary synonym: there is none on a server")
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.name)
-        database = s.database
-        schema = schema_for(s, database, node.name)
-        may_create(s, database, schema, "CREATE SYNONYM")
+        database = session.database
+        schema = schema_for(session, database, node.name)
+        may_create(session, database, schema, "CREATE SYNONYM")
         refuse_taken(database, schema.name, node.name.name)
-        transaction = s.work()
+        transaction = session.work()
         number = database.next_object_id()
-        lock_definition(s, transaction, database, number)
+        lock_definition(session, transaction, database, number)
         database.put(
             transaction,
             Synonym(node.name.name, schema.name, number, "SYNONYM", 0, node.target, database),

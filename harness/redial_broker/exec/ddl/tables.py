@@ -55,40 +55,42 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
     if context.checking:
         table_definition(node.elements, context, name, foreign=True)
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         definition = table_definition(node.elements, context, name, foreign=True)
         if is_temporary(name):
-            create_temporary(s, definition)
-            skip_foreign_keys(s, name, definition.foreign)
+            create_temporary(session, definition)
+            skip_foreign_keys(session, name, definition.foreign)
             return
-        create_permanent(s, node.name, definition)
+        create_permanent(session, node.name, definition)
 
     return run
 
 
-def create_permanent(s: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
+def create_permanent(session: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
     """A new table that others can see, ##name among them, with its constraints."""
-    database = target_database(s, name)
-    schema = database.schemas["dbo"] if is_global(name.name) else schema_for(s, database, name)
+    database = target_database(session, name)
+    schema = (
+        database.schemas["dbo"] if is_global(name.name) else schema_for(session, database, name)
+    )
     if not is_global(name.name):
-        may_create(s, database, schema, "CREATE TABLE")
+        may_create(session, database, schema, "CREATE TABLE")
     refuse_taken(database, schema.name, name.name)
-    transaction = s.work()
+    transaction = session.work()
     object_id = database.next_object_id()
-    lock_definition(s, transaction, database, object_id)
+    lock_definition(session, transaction, database, object_id)
     table = definition.new_table(
-        s.engine, temporary=False, database=database, schema=schema.name, object_id=object_id
+        session.engine, temporary=False, database=database, schema=schema.name, object_id=object_id
     )
     if is_global(name.name):
-        table.creator = s.id
+        table.creator = session.id
     put_constraints(transaction, database, table, constraint_objects(table, definition), definition)
     database.put(transaction, table)
     if is_global(name.name):
-        skip_foreign_keys(s, name.name, definition.foreign)
+        skip_foreign_keys(session, name.name, definition.foreign)
     else:
-        make_foreign_keys(s, transaction, database, table, definition.foreign)
+        make_foreign_keys(session, transaction, database, table, definition.foreign)
     transaction.log_used += 500
-    check_key_length(s, table)
+    check_key_length(session, table)
     return table
 
 
@@ -99,35 +101,35 @@ def refuse_bound_table(database: Any, table: Table, shown: str) -> None:
             raise SqlError(3729, "DROP TABLE", shown, item.name)
 
 
-def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_table(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TABLE. Raises SqlError 3701 when there is none or the user may not, 3726."""
     if is_temporary(name.name):
-        table = s.temp_tables.get(name.name.lower())
+        table = session.temp_tables.get(name.name.lower())
         if table is not None:
-            s.engine.journal.put(
-                s.work(),
-                s,
-                s.temp_tables,
+            session.engine.journal.put(
+                session.work(),
+                session,
+                session.temp_tables,
                 name.name.lower(),
                 MISSING if table.shadowed is None else table.shadowed,
             )
         elif not if_exists:
             raise SqlError(3701, "drop", "table", name.name, state=5)
         return
-    database = target_database(s, name)
-    table = database.resolve(name.schema, name.name, s)
+    database = target_database(session, name)
+    table = database.resolve(name.schema, name.name, session)
     if not isinstance(table, Table):
         if if_exists and table is None:
             return
         raise SqlError(3701, "drop", "table", dotted(name), state=5)
     if (
         not is_global(name.name)
-        and not has_permission(s, "CONTROL", table)
-        and not has_permission(s, "ALTER", database.schema_of(table))
+        and not has_permission(session, "CONTROL", table)
+        and not has_permission(session, "ALTER", database.schema_of(table))
     ):
         raise SqlError(3701, "drop", "table", dotted(name), state=20)
-    transaction = s.work()
-    lock_definition(s, transaction, database, table.object_id)
+    transaction = session.work()
+    lock_definition(session, transaction, database, table.object_id)
     refuse_referenced_table(table)
     refuse_bound_table(database, table, dotted(name))
     for item in list(database.objects.values()):

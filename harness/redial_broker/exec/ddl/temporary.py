@@ -29,22 +29,22 @@ def is_temporary(name: str) -> bool:
     return name.startswith("#") and not is_global(name)
 
 
-def create_temporary(s: Any, definition: TableDefinition) -> None:
+def create_temporary(session: Any, definition: TableDefinition) -> None:
     """CREATE TABLE #name: private to the session, dropped with the module that made it.
 
     One of the same name in a calling scope is out of sight until then (CREATE TABLE page, temporary
     tables in nested scopes).
     """
     key = definition.name.lower()
-    outer = s.temp_tables.get(key)
-    if outer is not None and outer.depth == len(s.frames):
+    outer = session.temp_tables.get(key)
+    if outer is not None and outer.depth == len(session.frames):
         raise SqlError(2714, definition.name, state=6)
-    table = definition.new_table(s.engine)
-    table.depth, table.shadowed = len(s.frames), outer
-    s.engine.journal.put(s.work(), s, s.temp_tables, key, table)
+    table = definition.new_table(session.engine)
+    table.depth, table.shadowed = len(session.frames), outer
+    session.engine.journal.put(session.work(), session, session.temp_tables, key, table)
 
 
-def check_key_length(s: Any, table: Table) -> None:
+def check_key_length(session: Any, table: Table) -> None:
     """Warning 1945 for keys that may grow too long, SqlError 1944 for those that always are."""
     for index in all_indexes(table):
         types = [table.types[i] for i in index.columns]
@@ -53,7 +53,7 @@ def check_key_length(s: Any, table: Table) -> None:
             raise SqlError(1944, index.name, least, limit)
         if most > limit:
             kind = "clustered" if index.clustered else "nonclustered"
-            s.info(
+            session.info(
                 f"Warning! The maximum key length for a {kind} index is {limit} bytes. "
                 f"The index '{index.name}' has maximum length of {most} bytes. For some "
                 "combination of large values, the insert/update operation will fail.",
@@ -65,29 +65,33 @@ def check_key_length(s: Any, table: Table) -> None:
         check(row)
 
 
-def alter(s: Any, name: ast.ObjectName, missing: int = 4902) -> tuple[Database, Table, Transaction]:
+def alter(
+    session: Any, name: ast.ObjectName, missing: int = 4902
+) -> tuple[Database, Table, Transaction]:
     """The table to alter, locked Sch-M. Raises 3964 in a user's SNAPSHOT transaction.
 
     missing: number of the error when there is no such table, 4902 or 1088.
     """
     if is_temporary(name.name):
-        table = s.temp_tables.get(name.name.lower())
+        table = session.temp_tables.get(name.name.lower())
         if table is None:
             raise SqlError(missing, name.name)
-        return s.database, table, s.work()
-    database = target_database(s, name)
-    table = existing_table(s, database, name, Table, missing)
-    transaction = s.work()
-    if s.trancount and under_snapshot(transaction):
+        return session.database, table, session.work()
+    database = target_database(session, name)
+    table = existing_table(session, database, name, Table, missing)
+    transaction = session.work()
+    if session.trancount and under_snapshot(transaction):
         raise SqlError(3964)
-    lock_definition(s, transaction, database, table.object_id)
+    lock_definition(session, transaction, database, table.object_id)
     return database, table, transaction
 
 
-def put_table(s: Any, transaction: Transaction, database: Database, table: Table) -> None:
+def put_table(session: Any, transaction: Transaction, database: Database, table: Table) -> None:
     """Put a changed table in its place."""
     if table.temporary:
-        s.engine.journal.put(transaction, s, s.temp_tables, table.name.lower(), table)
+        session.engine.journal.put(
+            transaction, session, session.temp_tables, table.name.lower(), table
+        )
     else:
         database.put(transaction, table)
         transaction.log_used += 500

@@ -30,21 +30,21 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
         raise context.not_supported(node, "a trigger on a temporary table")
     elsewhere = node.table.database
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.name)
-        database: Database = s.database
+        database: Database = session.database
         if elsewhere and elsewhere.lower() != database.name.lower():
             raise SqlError(2108, ".".join(node.table.parts))
-        parent = parent_of(s, database, node)
-        old = existing_trigger(s, database, node, parent)
+        parent = parent_of(session, database, node)
+        old = existing_trigger(session, database, node, parent)
         refuse_second_instead(database, node, parent, old)
-        transaction = s.work()
+        transaction = session.work()
         if old is None:
             refuse_taken(database, parent.schema, node.name.name)
         number, name = (
             (old.object_id, old.name) if old else (database.next_object_id(), node.name.name)
         )
-        lock_definition(s, transaction, database, parent.object_id)
+        lock_definition(session, transaction, database, parent.object_id)
         trigger = Trigger(
             name,
             parent.schema,
@@ -54,13 +54,16 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
             node,
             definition_text(node, context),
             context.program.source,
-            {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-            execute_as(s, database, node),
+            {
+                "quoted_identifier": session.options.quoted_identifier,
+                "ansi_nulls": session.options.ansi_nulls,
+            },
+            execute_as(session, database, node),
             None,
             database,
             disabled=old.disabled if old is not None else False,
         )
-        probe(s, trigger_program(s, trigger, parent_columns(parent, context)))
+        probe(session, trigger_program(session, trigger, parent_columns(parent, context)))
         database.put(transaction, trigger)
         transaction.log_used += 500
 
@@ -74,11 +77,11 @@ def parent_columns(parent: Any, context: Any) -> list:
     return view_table(parent, context).columns
 
 
-def parent_of(s: Any, database: Database, node: ast.CreateTrigger) -> Any:
+def parent_of(session: Any, database: Database, node: ast.CreateTrigger) -> Any:
     """The table or view. Raises SqlError 8197 for what cannot have this trigger, 2103."""
-    parent = database.resolve(node.table.schema, node.table.name, s)
+    parent = database.resolve(node.table.schema, node.table.name, session)
     kinds = (Table, View) if node.timing == "INSTEAD OF" else (Table,)
-    if not isinstance(parent, kinds) or not has_permission(s, "ALTER", parent):
+    if not isinstance(parent, kinds) or not has_permission(session, "ALTER", parent):
         raise SqlError(8197, dotted(node.table), state=4)
     if node.name.schema is not None and node.name.schema.lower() != parent.schema.lower():
         raise SqlError(2103, node.verb.split()[0].lower(), dotted(node.name))
@@ -86,12 +89,12 @@ def parent_of(s: Any, database: Database, node: ast.CreateTrigger) -> Any:
 
 
 def existing_trigger(
-    s: Any, database: Database, node: ast.CreateTrigger, parent: Any
+    session: Any, database: Database, node: ast.CreateTrigger, parent: Any
 ) -> Trigger | None:
     """The trigger ALTER means; None when CREATE is to make a new one. Raises 208, 2010."""
     if node.verb == "CREATE":
         return None
-    found = database.resolve(parent.schema, node.name.name, s)
+    found = database.resolve(parent.schema, node.name.name, session)
     if found is None:
         if node.verb == "ALTER":
             raise SqlError(208, dotted(node.name), state=6)
@@ -133,12 +136,12 @@ def enable_trigger(node: Any, context: Context) -> Run:
     if isinstance(target, str):
         if target != "DATABASE":
             raise context.not_supported(node, f"ENABLE or DISABLE TRIGGER ON {target}")
-        return lambda s, v: switch_ddl_triggers(s, names, node.enable)
+        return lambda session, variables: switch_ddl_triggers(session, names, node.enable)
 
-    def run(s: Any, v: list) -> None:
-        database: Database = s.database
-        parent = database.resolve(target.schema, target.name, s)
-        if not isinstance(parent, (Table, View)) or not has_permission(s, "ALTER", parent):
+    def run(session: Any, variables: list) -> None:
+        database: Database = session.database
+        parent = database.resolve(target.schema, target.name, session)
+        if not isinstance(parent, (Table, View)) or not has_permission(session, "ALTER", parent):
             raise SqlError(1088, dotted(target), state=13)
         mine = {
             t.name.lower(): t for t in database.modules(Trigger) if t.parent_id == parent.object_id
@@ -146,8 +149,8 @@ def enable_trigger(node: Any, context: Context) -> Run:
         for name in names:
             if name not in mine:
                 raise SqlError(1088, name, state=13)
-        transaction = s.work()
-        lock_definition(s, transaction, database, parent.object_id)
+        transaction = session.work()
+        lock_definition(session, transaction, database, parent.object_id)
         for name, trigger in mine.items():
             if (not names or name in names) and trigger.disabled == node.enable:
                 database.put(transaction, replace(trigger, disabled=not node.enable))

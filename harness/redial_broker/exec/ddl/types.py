@@ -33,20 +33,20 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
 
-def new_type(s: Any, database: Database, name: ast.ObjectName) -> tuple[Schema, int]:
+def new_type(session: Any, database: Database, name: ast.ObjectName) -> tuple[Schema, int]:
     """Schema and id for a new type. Raises SqlError 219 when the name is taken."""
     check_length(name.name)
-    schema = schema_for(s, database, name)
-    may_create(s, database, schema, "CREATE TYPE")
+    schema = schema_for(session, database, name)
+    may_create(session, database, schema, "CREATE TYPE")
     if (schema.name.lower(), name.name.lower()) in database.types:
         raise SqlError(219, dotted(name))
     return schema, database.next_number("next_type")
 
 
-def put_type(s: Any, database: Database, item: Any) -> None:
+def put_type(session: Any, database: Database, item: Any) -> None:
     """Add a type."""
-    transaction = s.work()
-    s.engine.journal.put(
+    transaction = session.work()
+    session.engine.journal.put(
         transaction, database, database.types, (item.schema.lower(), item.name.lower()), item
     )
     database.bump(transaction)
@@ -56,11 +56,11 @@ def put_type(s: Any, database: Database, item: Any) -> None:
 def create_alias_type(node: ast.CreateTypeAlias, context: Context) -> Run:
     """CREATE TYPE name FROM base [NULL | NOT NULL]."""
 
-    def run(s: Any, v: list) -> None:
-        schema, type_id = new_type(s, s.database, node.name)
+    def run(session: Any, variables: list) -> None:
+        schema, type_id = new_type(session, session.database, node.name)
         put_type(
-            s,
-            s.database,
+            session,
+            session.database,
             AliasType(
                 node.name.name,
                 schema.name,
@@ -80,12 +80,12 @@ def create_alias_type(node: ast.CreateTypeAlias, context: Context) -> Run:
 def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
     """CREATE TYPE name AS TABLE (...)."""
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         definition = table_definition(node.elements, context, node.name.name)
-        schema, type_id = new_type(s, s.database, node.name)
+        schema, type_id = new_type(session, session.database, node.name)
         put_type(
-            s,
-            s.database,
+            session,
+            session.database,
             TableType(
                 node.name.name,
                 schema.name,
@@ -93,7 +93,7 @@ def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
                 "TABLE TYPE",
                 0,
                 definition,
-                s.database.next_object_id(),
+                session.database.next_object_id(),
                 type_id,
             ),
         )
@@ -120,7 +120,7 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
             raise context.not_supported(option, f"CREATE SEQUENCE {option.name}")
         given[option.name] = option.value
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(node.name.name)
         type_ = resolve_type(node.data_type) if node.data_type is not None else BIGINT
         if type_.name not in INTEGER_BITS and (
@@ -140,9 +140,9 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
             raise SqlError(11700, dotted(node.name))
         if not low <= start <= high:
             raise SqlError(11703, dotted(node.name))
-        database = s.database
-        schema = schema_for(s, database, node.name)
-        may_create(s, database, schema, "CREATE SEQUENCE")
+        database = session.database
+        schema = schema_for(session, database, node.name)
+        may_create(session, database, schema, "CREATE SEQUENCE")
         refuse_taken(database, schema.name, node.name.name)
         sequence = Sequence(
             node.name.name,
@@ -155,7 +155,7 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
             high,
             given.get("CYCLE") is True,
         )
-        database.put(s.work(), sequence)
+        database.put(session.work(), sequence)
 
     return run
 
@@ -167,16 +167,16 @@ def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
         if option.name != "RESTART":
             raise context.not_supported(option, f"ALTER SEQUENCE {option.name}")
 
-    def run(s: Any, v: list) -> None:
-        found = s.database.resolve(node.name.schema, node.name.name, s)
-        if not isinstance(found, Sequence) or not has_permission(s, "ALTER", found):
+    def run(session: Any, variables: list) -> None:
+        found = session.database.resolve(node.name.schema, node.name.name, session)
+        if not isinstance(found, Sequence) or not has_permission(session, "ALTER", found):
             raise SqlError(15151, "alter", "sequence object", dotted(node.name))
         for option in node.options:
             stated = option.value is not None and not isinstance(option.value, bool)
             start = number(option.value) if stated else found.start
             if not found.minimum <= start <= found.maximum:
                 raise SqlError(11703, dotted(node.name))
-            s.engine.journal.assign(s.work(), found, "next_value", start)
+            session.engine.journal.assign(session.work(), found, "next_value", start)
 
     return run
 
@@ -187,10 +187,10 @@ def create_schema(node: ast.CreateSchema, context: Context) -> Run:
     """CREATE SCHEMA name [AUTHORIZATION owner], with what it is to hold."""
     name = node.name.text if node.name is not None else node.owner.text  # type: ignore[union-attr]
 
-    def run(s: Any, v: list) -> None:
+    def run(session: Any, variables: list) -> None:
         check_length(name)
-        database = s.database
-        if not has_permission(s, "CREATE SCHEMA", database):
+        database = session.database
+        if not has_permission(session, "CREATE SCHEMA", database):
             raise (
                 SqlError(2759)
                 if name.lower() in database.schemas
@@ -201,13 +201,13 @@ def create_schema(node: ast.CreateSchema, context: Context) -> Run:
         owner = (
             find_owner(database, node.owner.text)
             if node.owner is not None
-            else (s.user.id if s.user is not None else 1)
+            else (session.user.id if session.user is not None else 1)
         )
-        transaction = s.work()
+        transaction = session.work()
         schema = Schema(database.next_number("next_schema"), name, owner)
-        s.engine.journal.put(transaction, database, database.schemas, name.lower(), schema)
+        session.engine.journal.put(transaction, database, database.schemas, name.lower(), schema)
         database.bump(transaction)
-        run_elements(s, v, node, name, context)
+        run_elements(session, variables, node, name, context)
 
     return run
 
@@ -218,19 +218,19 @@ def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
     if node.kind not in {None, "OBJECT"}:
         raise context.not_supported(node, f"ALTER SCHEMA TRANSFER of {node.kind}")
 
-    def run(s: Any, v: list) -> None:
-        database = s.database
+    def run(session: Any, variables: list) -> None:
+        database = session.database
         schema = database.schemas.get(node.name.text.lower())
-        if schema is None or not has_permission(s, "ALTER", schema):
+        if schema is None or not has_permission(session, "ALTER", schema):
             raise SqlError(15151, "alter", "schema", node.name.text)
-        found = database.resolve(node.object.schema, node.object.name, s)
-        if found is None or not has_permission(s, "CONTROL", found):
+        found = database.resolve(node.object.schema, node.object.name, session)
+        if found is None or not has_permission(session, "CONTROL", found):
             raise SqlError(15151, "find", "object", dotted(node.object))
         if isinstance(found, Trigger):
             raise SqlError(15347, found.name)
         refuse_taken(database, schema.name, found.name)
-        transaction = s.work()
-        lock_definition(s, transaction, database, found.object_id)
+        transaction = session.work()
+        lock_definition(session, transaction, database, found.object_id)
         if enforced(database, found):
             raise SqlError(
                 3729,
@@ -238,17 +238,17 @@ def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
                 dotted(node.object),
                 referrers(database, found, bound=True)[0].name,
             )
-        if not transfer(s, transaction, database, found, schema.name):
+        if not transfer(session, transaction, database, found, schema.name):
             raise context.not_supported(node, f"ALTER SCHEMA TRANSFER of a {found.kind.lower()}")
 
     return run
 
 
-def drop_schema(s: Any, name: str, if_exists: bool) -> None:
+def drop_schema(session: Any, name: str, if_exists: bool) -> None:
     """DROP SCHEMA: 3729 while something is in it, 15151 when there is none."""
-    database = s.database
+    database = session.database
     schema = database.schemas.get(name.lower())
-    if schema is None or schema.schema_id <= 4 or not has_permission(s, "CONTROL", schema):
+    if schema is None or schema.schema_id <= 4 or not has_permission(session, "CONTROL", schema):
         if if_exists and schema is None:
             return
         raise SqlError(15151, "drop", "schema", name)
@@ -256,25 +256,25 @@ def drop_schema(s: Any, name: str, if_exists: bool) -> None:
         for (home, _), item in held.items():
             if home == name.lower():
                 raise SqlError(3729, "drop schema", name, item.name)
-    transaction = s.work()
-    s.engine.journal.put(transaction, database, database.schemas, name.lower(), MISSING)
+    transaction = session.work()
+    session.engine.journal.put(transaction, database, database.schemas, name.lower(), MISSING)
     database.forget(transaction, 3, schema.schema_id)
     database.bump(transaction)
 
 
-def drop_type(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_type(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TYPE: 3732 while a column or parameter uses it."""
-    database = s.database
-    found = database.resolve_type(name.schema, name.name, s)
-    if found is None or not has_permission(s, "CONTROL", found):
+    database = session.database
+    found = database.resolve_type(name.schema, name.name, session)
+    if found is None or not has_permission(session, "CONTROL", found):
         if if_exists and found is None:
             return
         raise SqlError(218, dotted(name))
     user = type_user(database, found)
     if user is not None:
         raise SqlError(3732, dotted(name), user)
-    transaction = s.work()
-    s.engine.journal.put(
+    transaction = session.work()
+    session.engine.journal.put(
         transaction, database, database.types, (found.schema.lower(), found.name.lower()), MISSING
     )
     database.forget(transaction, 6, found.user_type_id)

@@ -20,17 +20,17 @@ from redial_broker.exec.program import Program
 from redial_broker.exec.query.views import view_rowset
 
 
-def bind_view(s: Any, view: View) -> None:
+def bind_view(session: Any, view: View) -> None:
     """Compile a view and note what it is bound to.
 
     Raises what its query raises, 4511 and 4506 for its columns, 8158 and 8159 for its column list,
     4508 for a #temp table, 4512 and 1054 WITH SCHEMABINDING, 4429 for a view of itself.
     """
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
-    context = Context(program, Scope(source=view.source), s)
+    context = Context(program, Scope(source=view.source), session)
     try:
         _refuse_itself(view, context)
-        query = _expanded(view.node.query, view, s)
+        query = _expanded(view.node.query, view, session)
         view.query = None
         rowset = view_rowset(view, context)
         if context.uses_temp:
@@ -126,29 +126,32 @@ def _selects_star(node: ast.Node) -> bool:
 
 
 # ---------------------------------------------------------------------- the columns of *
-def _expanded(query: ast.Query, view: View, s: Any) -> ast.Query | None:
+def _expanded(query: ast.Query, view: View, session: Any) -> ast.Query | None:
     """The query with every * of its own select lists written out; None when it has none."""
-    changed = _body(query.body, query, view, s)
+    changed = _body(query.body, query, view, session)
     return None if changed is query.body else replace(query, body=changed)
 
 
-def _body(body: Any, query: ast.Query, view: View, s: Any) -> Any:
+def _body(body: Any, query: ast.Query, view: View, session: Any) -> Any:
     if isinstance(body, ast.SetOperation):
-        left, right = _body(body.left, query, view, s), _body(body.right, query, view, s)
+        left, right = (
+            _body(body.left, query, view, session),
+            _body(body.right, query, view, session),
+        )
         if left is body.left and right is body.right:
             return body
         return replace(body, left=left, right=right)
     if isinstance(body, ast.Query):
-        inner = _body(body.body, body, view, s)
+        inner = _body(body.body, body, view, session)
         return body if inner is body.body else replace(body, body=inner)
     if not any(isinstance(item.value, ast.Star) for item in body.items):
         return body
-    return replace(body, items=_items(body, query, view, s))
+    return replace(body, items=_items(body, query, view, session))
 
 
-def _items(body: ast.Select, query: ast.Query, view: View, s: Any) -> list[ast.SelectItem]:
+def _items(body: ast.Select, query: ast.Query, view: View, session: Any) -> list[ast.SelectItem]:
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
-    context = Context(program, Scope(source=view.source), s)
+    context = Context(program, Scope(source=view.source), session)
     whole = replace(query, body=body, order_by=None, offset=None, for_=None)
     block = context.query_compiler().block(whole, context.scope)
     places = iter(block.items)

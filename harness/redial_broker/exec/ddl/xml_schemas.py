@@ -35,8 +35,8 @@ def _text(
         raise context.fail(node, SqlError(6352, aborts="scope"))
     fn = value.fn
 
-    def read(s: Any, v: list) -> str:
-        text = fn(s, v, ())
+    def read(session: Any, variables: list) -> str:
+        text = fn(session, variables, ())
         if text is None:
             raise SqlError(6361)
         return text
@@ -49,35 +49,35 @@ def create_collection(node: ast.CreateXmlSchemaCollection, context: Context) -> 
     """CREATE XML SCHEMA COLLECTION name AS text."""
     read = _text(node, context)
 
-    def run(s: Any, v: list) -> None:
-        database = s.database
+    def run(session: Any, variables: list) -> None:
+        database = session.database
         check_length(node.name.name)
-        schema = schema_for(s, database, node.name)
-        may_create(s, database, schema, "CREATE XML SCHEMA COLLECTION")
+        schema = schema_for(session, database, node.name)
+        may_create(session, database, schema, "CREATE XML SCHEMA COLLECTION")
         key = (schema.name.lower(), node.name.name.lower())
         if key in database.collections or key in database.types:
             raise SqlError(6348, dotted(node.name))
-        text = read(s, v)
+        text = read(session, variables)
         check_new((), text)
-        transaction = s.work()
+        transaction = session.work()
         created = XmlSchemaCollection(
             node.name.name,
             schema.name,
             database.next_number("next_collection"),
             text,
-            s.engine.clock.utc(),
+            session.engine.clock.utc(),
         )
-        s.engine.journal.put(transaction, database, database.collections, key, created)
+        session.engine.journal.put(transaction, database, database.collections, key, created)
         database.bump(transaction)
         transaction.log_used += _LOG + 2 * len(text)
 
     return run
 
 
-def _existing(s: Any, name: ast.ObjectName, permission: str) -> XmlSchemaCollection | None:
+def _existing(session: Any, name: ast.ObjectName, permission: str) -> XmlSchemaCollection | None:
     """The collection of a name, None without it or without the right to change it."""
-    found = s.database.find_collection(name)
-    if found is None or not has_permission(s, permission, s.database.schema_of(found)):
+    found = session.database.find_collection(name)
+    if found is None or not has_permission(session, permission, session.database.schema_of(found)):
         return None
     return found
 
@@ -87,35 +87,35 @@ def alter_collection(node: ast.AlterXmlSchemaCollection, context: Context) -> Ru
     """ALTER XML SCHEMA COLLECTION name ADD text: new components only (6310)."""
     read = _text(node, context)
 
-    def run(s: Any, v: list) -> None:
-        found = _existing(s, node.name, "ALTER")
+    def run(session: Any, variables: list) -> None:
+        found = _existing(session, node.name, "ALTER")
         if found is None:
             raise SqlError(6347, dotted(node.name))
-        text = read(s, v)
+        text = read(session, variables)
         check_new(found.texts, text)
         if not text.strip():
             return
-        transaction, journal = s.work(), s.engine.journal
+        transaction, journal = session.work(), session.engine.journal
         journal.assign(transaction, found, "texts", (*found.texts, text))
-        journal.assign(transaction, found, "modified", s.engine.clock.utc())
-        s.database.bump(transaction)
+        journal.assign(transaction, found, "modified", session.engine.clock.utc())
+        session.database.bump(transaction)
         transaction.log_used += _LOG + 2 * len(text)
 
     return run
 
 
 @drops("XML SCHEMA COLLECTION")
-def drop_collection(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_collection(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP XML SCHEMA COLLECTION. Raises 3701, and 6328 while something is bound to it."""
-    database = s.database
-    found = _existing(s, name, "CONTROL")
+    database = session.database
+    found = _existing(session, name, "CONTROL")
     if found is None:
         raise SqlError(3701, "drop", "xml schema collection", dotted(name), state=20)
     user = _user_of(database, found)
     if user is not None:
         raise SqlError(6328, dotted(name), *user)
-    transaction = s.work()
-    s.engine.journal.put(
+    transaction = session.work()
+    session.engine.journal.put(
         transaction,
         database,
         database.collections,

@@ -82,7 +82,9 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
     database, source = context.database, context.program.source
     version = database.schema_version
 
-    def load(s: Any, v: list, columns: Sequence[ResultColumn], rows: list[tuple]) -> int | None:
+    def load(
+        session: Any, variables: list, columns: Sequence[ResultColumn], rows: list[tuple]
+    ) -> int | None:
         if database.schema_version != version:
             raise SqlError(4891)
         _check_types(columns, types, len(chosen.ordinals))
@@ -90,13 +92,19 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
         if "CHECK_CONSTRAINTS" not in options:
             for item in _constraints(target.table):
                 if item.trusted:  # sys.check_constraints page, is_not_trusted
-                    database.put(s.transaction, replace(item, trusted=False))
-        return write(s, v, lambda s, v, table: [make(s, v, row, table) for row in rows])
+                    database.put(session.transaction, replace(item, trusted=False))
+        return write(
+            session,
+            variables,
+            lambda session, variables, table: [
+                make(session, variables, row, table) for row in rows
+            ],
+        )
 
-    def run(s: Any, _: list) -> None:
-        _check_permissions(s, target, chosen, options)
-        s.bulk = PendingBulk(node, source, database, version, load)
-        s.set_rowcount(0)
+    def run(session: Any, _: list) -> None:
+        _check_permissions(session, target, chosen, options)
+        session.bulk = PendingBulk(node, source, database, version, load)
+        session.set_rowcount(0)
 
     return run
 
@@ -148,19 +156,19 @@ def _constraints(table: Table) -> list[Constraint]:
 
 
 def _check_permissions(
-    s: Any, target: Target, chosen: InsertColumns, options: frozenset[str]
+    session: Any, target: Target, chosen: InsertColumns, options: frozenset[str]
 ) -> None:
     """INSERT, and ALTER where the load leaves out constraints or triggers or sets identities."""
     table = target.table
     if table.temporary:
         return
-    check_permission(s, "INSERT", table)
+    check_permission(session, "INSERT", table)
     if (
         chosen.identity
         or ("CHECK_CONSTRAINTS" not in options and _constraints(table))
         or ("FIRE_TRIGGERS" not in options and triggers_on(table, "INSERT"))
     ):
-        check_permission(s, "ALTER", table)
+        check_permission(session, "ALTER", table)
 
 
 def _check_types(columns: Sequence[ResultColumn], types: list[SqlType], width: int) -> None:
@@ -188,8 +196,8 @@ def _row_maker(
 def _or_default(expr: Expr, default: Callable[[Any], Any]) -> Expr:
     inner = expr.fn
 
-    def run(s: Any, v: Any, r: tuple) -> Any:
-        value = inner(s, v, r)
-        return default(s) if value is None else value
+    def run(session: Any, variables: Any, row: tuple) -> Any:
+        value = inner(session, variables, row)
+        return default(session) if value is None else value
 
     return Expr(run, expr.type, expr.nullable)

@@ -27,8 +27,8 @@ from redial_broker.exec.triggers import triggers_on
 class Change:
     """A compiled FROM clause with its target.
 
-    read: (s, v) -> (row, clustered key, old row of the target), each target row once. positioned:
-    of a change WHERE CURRENT OF.
+    read: (session, variables) -> (row, clustered key, old row of the target), each target row
+    once. positioned: of a change WHERE CURRENT OF.
     """
 
     target: Target
@@ -238,21 +238,23 @@ class ChangeCompiler:
         through = source.behind is not None
         alone = len(from_.sources) == 1 and not through
 
-        def read(s: Any, v: Any) -> list[tuple[tuple, tuple, tuple]]:
+        def read(session: Any, variables: Any) -> list[tuple[tuple, tuple, tuple]]:
             if memo:
                 memo[:] = [None] * len(memo)
             if alone:
-                found = [(row, row[key_at], row[start:key_at]) for row in rows(s, v, ())]
+                found = [
+                    (row, row[key_at], row[start:key_at]) for row in rows(session, variables, ())
+                ]
             else:
                 by_key: dict[tuple, tuple] = {}
-                for row in rows(s, v, ()):
+                for row in rows(session, variables, ()):
                     if row[key_at] is not None:  # the empty side of an outer join
                         by_key.setdefault(row[key_at], row)
                 found = [(row, key, row[start:key_at]) for key, row in by_key.items()]
             if through:  # what a view shows of a row is not the row
-                entries = target.at(v).rows.entries
+                entries = target.at(variables).rows.entries
                 found = [(row, key, entries[key]) for row, key, _ in found]
-            return found if top is None else found[: top(s, v, (), len(found))]
+            return found if top is None else found[: top(session, variables, (), len(found))]
 
         return read
 
@@ -264,8 +266,8 @@ def _view_source(target: Target, hints: Hints, node: Any, context: Any) -> Sourc
         raise context.not_supported(node, "a table hint on a view")
     rows_of = view_rowset(view, context).rows
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        return [(*row, (number,)) for number, row in enumerate(rows_of(s, v, r))]
+    def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        return [(*row, (number,)) for number, row in enumerate(rows_of(session, variables, outer))]
 
     qualifiers = (table.database.name.lower(), table.schema.lower(), table.name.lower())
     return Source(table_columns(table), qualifiers, rows=rows, write=True, with_key=True)

@@ -39,15 +39,15 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
     keys = references(target.table, "DELETE", None, changed_row)
     triggers = statement_triggers(node, target, "DELETE", context, cascading=keys is not None)
 
-    def run(s: Any, v: list) -> int | None:
-        if s.user is not None:
+    def run(session: Any, variables: list) -> int | None:
+        if session.user is not None:
             for securable in securables:
-                check_permission(s, "DELETE", securable)
-        found = read(s, v)
-        if triggers is not None and triggers.replaced(s):
-            triggers.fire_instead(s, DELETE, [], [old for _, _, old in found])
+                check_permission(session, "DELETE", securable)
+        found = read(session, variables)
+        if triggers is not None and triggers.replaced(session):
+            triggers.fire_instead(session, DELETE, [], [old for _, _, old in found])
             return SWITCH
-        writes = Writes(s, v, target)
+        writes = Writes(session, variables, target)
 
         def changes() -> None:
             for _, key, _ in found:
@@ -55,17 +55,17 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
 
         writes.all(changes)
         effects = (
-            keys.deleted(s, writes.transaction, [old for _, _, old in found])
+            keys.deleted(session, writes.transaction, [old for _, _, old in found])
             if keys is not None and found
             else []
         )
         if outputs:
-            outputs.deliver(s, v, [row + nothing + old for row, _, old in found])
+            outputs.deliver(session, variables, [row + nothing + old for row, _, old in found])
         if triggers is not None and triggers.fire(
-            s, DELETE, [], [old for _, _, old in found], effects
+            session, DELETE, [], [old for _, _, old in found], effects
         ):
             return SWITCH
-        s.done(DELETE, len(found))
+        session.done(DELETE, len(found))
         return None
 
     return run
@@ -77,23 +77,23 @@ def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
     target = resolve_target(node.name, context)
     table = target.table
 
-    def run(s: Any, v: list) -> None:
-        transaction = s.transaction or s.work()
+    def run(session: Any, variables: list) -> None:
+        transaction = session.transaction or session.work()
         if transaction.doomed:
             raise SqlError(3930)
         if not table.temporary:
-            check_permission(s, "ALTER", table)
-            s.engine.access.lock_table(transaction, table, "Sch-M")
+            check_permission(session, "ALTER", table)
+            session.engine.access.lock_table(transaction, table, "Sch-M")
             if any(c.parent_id != table.object_id for c in foreign_keys(table)[1]):
                 raise SqlError(4712, table.name)
-            if value(s.engine, "snapshot_truncate") == "dml":
-                s.engine.journal.save(transaction)
+            if value(session.engine, "snapshot_truncate") == "dml":
+                session.engine.journal.save(transaction)
                 transaction.events.append(("truncated", table.lock_key))
         for key in list(table.rows.entries):
             table.delete(transaction, key)
         if table.identity_column is not None:
             seed = table.columns[table.identity_column].identity[0]
-            s.engine.journal.assign(transaction, table, "next_identity", seed)
-        s.done(TRUNCATE, 0)
+            session.engine.journal.assign(transaction, table, "next_identity", seed)
+        session.done(TRUNCATE, 0)
 
     return run

@@ -55,47 +55,47 @@ class Firing:
     scope_identity: Any
     then: Firing | None = None
 
-    def push(self, s: Any) -> None:
+    def push(self, session: Any) -> None:
         """Push the frame of the first of the triggers."""
         trigger = self.triggers[0]
-        program = trigger_program(s, trigger, self.columns)
-        user = module_principal(trigger, trigger.database, s)
-        frame = s.instance.machine.call(s, program, list(self.images), user=user)
+        program = trigger_program(session, trigger, self.columns)
+        user = module_principal(trigger, trigger.database, session)
+        frame = session.instance.machine.call(session, program, list(self.images), user=user)
         frame.firing = self
-        s.options = s.options.changed(xact_abort=True)
-        enter(s, trigger.database)
-        s.rowcount = self.count
-        s.scope_identity = None
+        session.options = session.options.changed(xact_abort=True)
+        enter(session, trigger.database)
+        session.rowcount = self.count
+        session.scope_identity = None
 
-    def left(self, s: Any) -> SqlError | None:
+    def left(self, session: Any) -> SqlError | None:
         """The first trigger is over: push the next one or end the statement.
 
         Returns the error the statement fails with: 3609 when the transaction is gone, 3616 when it
         is doomed.
         """
-        s.scope_identity = self.scope_identity
-        if s.transaction is not self.transaction:
+        session.scope_identity = self.scope_identity
+        if session.transaction is not self.transaction:
             return SqlError(3609)
         if self.transaction.doomed:
             return SqlError(3616)
-        if s.trancount != self.trancount:
+        if session.trancount != self.trancount:
             return NotSupported("a trigger that leaves another @@TRANCOUNT than it found")
         following = self._following()
         if following is not None:
             try:
-                following.push(s)
+                following.push(session)
             except SqlError as error:
                 return error
             return None
-        s.error = 0
+        session.error = 0
         if self.auto:
-            s.trancount, s.auto = 0, True
+            session.trancount, session.auto = 0, True
         if self.command:
-            s.done(self.command, self.count)
+            session.done(self.command, self.count)
         if self.auto:
-            s.commit()
+            session.commit()
         else:
-            s.mark = len(self.transaction.undo)
+            session.mark = len(self.transaction.undo)
         return None
 
     def _following(self) -> Firing | None:
@@ -103,17 +103,17 @@ class Firing:
             return self.then
         return replace(self, triggers=self.triggers[1:])
 
-    def abandon(self, s: Any) -> None:
+    def abandon(self, session: Any) -> None:
         """The statement fails: undo it with all its triggers did."""
-        s.scope_identity = self.scope_identity
+        session.scope_identity = self.scope_identity
         transaction = self.transaction
-        if s.transaction is not transaction:
+        if session.transaction is not transaction:
             return
         if self.auto:
-            s.rollback()
+            session.rollback()
         elif len(transaction.undo) > self.mark:
-            s.engine.journal.undo(transaction, self.mark)
-            s.mark = self.mark
+            session.engine.journal.undo(transaction, self.mark)
+            session.mark = self.mark
 
 
 class StatementTriggers:
@@ -132,16 +132,16 @@ class StatementTriggers:
         self.updated = updated
         self.images = RowImages(INSERTED, columns), RowImages(DELETED, columns)
 
-    def replaced(self, s: Any) -> bool:
+    def replaced(self, session: Any) -> bool:
         """Whether the INSTEAD OF trigger runs now: not when the statement stands in it."""
-        replaced = self.instead is not None and running_trigger(s) != self.instead.object_id
+        replaced = self.instead is not None and running_trigger(session) != self.instead.object_id
         if self.view and not replaced:
             raise NotSupported("changing rows of a view in its own trigger")
         return replaced
 
     def fire(
         self,
-        s: Any,
+        session: Any,
         command: int,
         inserted: list[tuple],
         deleted: list[tuple],
@@ -152,10 +152,13 @@ class StatementTriggers:
         effects: what cascades did. Their triggers run in the opposite order of the cascades, then
         those of the target (F-230).
         """
-        stages = [*cascaded(s, effects or []), (self, self.running_now(s), inserted, deleted)]
-        return start(s, stages, command, len(inserted) or len(deleted))
+        stages = [
+            *cascaded(session, effects or []),
+            (self, self.running_now(session), inserted, deleted),
+        ]
+        return start(session, stages, command, len(inserted) or len(deleted))
 
-    def running_now(self, s: Any) -> tuple[Trigger, ...]:
+    def running_now(self, session: Any) -> tuple[Trigger, ...]:
         """The AFTER triggers that run for a statement of this session as it stands.
 
         The server option nested triggers OFF: none inside a trigger. The database option
@@ -164,22 +167,25 @@ class StatementTriggers:
         if not self.after:
             return ()
         database = self.after[0].database
-        if not nested_triggers(database) and trigger_depth(s):
+        if not nested_triggers(database) and trigger_depth(session):
             return ()
-        running = 0 if database.options["recursive_triggers"] else running_trigger(s)
+        running = 0 if database.options["recursive_triggers"] else running_trigger(session)
         return tuple(t for t in self.after if t.object_id != running)
 
     def fire_instead(
-        self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]
+        self, session: Any, command: int, inserted: list[tuple], deleted: list[tuple]
     ) -> None:
         """Push the INSTEAD OF trigger."""
         start(
-            s, [(self, (self.instead,), inserted, deleted)], command, len(inserted) or len(deleted)
+            session,
+            [(self, (self.instead,), inserted, deleted)],
+            command,
+            len(inserted) or len(deleted),
         )
 
     def firing(
         self,
-        s: Any,
+        session: Any,
         triggers: tuple,
         command: int,
         count: int,
@@ -189,8 +195,8 @@ class StatementTriggers:
     ) -> Firing:
         """The run of some of the triggers over these rows, ``then`` after it."""
         for trigger in triggers:  # before anything is pushed: these may fail
-            trigger_program(s, trigger, self.columns)
-        engine, images, auto = s.engine, self.images, s.auto
+            trigger_program(session, trigger, self.columns)
+        engine, images, auto = session.engine, self.images, session.auto
         return Firing(
             triggers,
             self.columns,
@@ -198,11 +204,11 @@ class StatementTriggers:
             self.updated,
             command,
             count,
-            s.transaction,
-            s.mark,
+            session.transaction,
+            session.mark,
             auto,
-            1 if auto else s.trancount,
-            s.scope_identity,
+            1 if auto else session.trancount,
+            session.scope_identity,
             then,
         )
 
@@ -211,7 +217,7 @@ Stage = tuple[StatementTriggers, tuple, list[tuple], list[tuple]]
 """(triggers of an action, those of them to run, inserted, deleted)."""
 
 
-def start(s: Any, stages: list[Stage], command: int, count: int) -> bool:
+def start(session: Any, stages: list[Stage], command: int, count: int) -> bool:
     """Push the first trigger of a statement; False when none runs.
 
     stages: (triggers of an action, those of them to run, inserted, deleted), one after the other.
@@ -220,25 +226,25 @@ def start(s: Any, stages: list[Stage], command: int, count: int) -> bool:
     firing: Firing | None = None
     for stage, triggers, inserted, deleted in reversed(stages):
         if triggers:
-            firing = stage.firing(s, triggers, command, count, inserted, deleted, firing)
+            firing = stage.firing(session, triggers, command, count, inserted, deleted, firing)
     if firing is None:
         return False
-    auto = s.auto
-    firing.push(s)
-    s.frames[-2].pc += 1
+    auto = session.auto
+    firing.push(session)
+    session.frames[-2].pc += 1
     if auto:
-        s.auto, s.trancount = False, 1
+        session.auto, session.trancount = False, 1
     return True
 
 
-def cascaded(s: Any, effects: list[Effect]) -> list[Stage]:
+def cascaded(session: Any, effects: list[Effect]) -> list[Stage]:
     """The stages of ``start`` for tables that cascades have changed."""
     stages: list[Stage] = []
     for effect in reversed(effects):
         stage = StatementTriggers(
             effect.table, effect.table.columns, effect.event, effect.ordinals, False
         )
-        stages.append((stage, stage.running_now(s), effect.inserted, effect.deleted))
+        stages.append((stage, stage.running_now(session), effect.inserted, effect.deleted))
     return stages
 
 

@@ -57,7 +57,7 @@ MAX_ROWS = 1000
 """Row values one INSERT ... VALUES may have (table value constructor page)."""
 
 MakeRows = Callable[[Any, Any, Table], list[tuple]]
-"""(s, v, table) -> the new rows, everything read that has to be read."""
+"""(session, variables, table) -> the new rows, everything read that has to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
     make_rows = _rows(node, target, chosen, context)
     write = insert_writer(node, target, chosen, hints, context)
 
-    def run(s: Any, v: list) -> int | None:
-        return write(s, v, make_rows)
+    def run(session: Any, variables: list) -> int | None:
+        return write(session, variables, make_rows)
 
     return run
 
@@ -127,7 +127,7 @@ def insert_writer(
     context: Context,
     manner: Manner = AS_INSERT,
 ) -> Callable[[Any, list, MakeRows], int | None]:
-    """write(s, v, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
+    """write(session, variables, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
     check = checker(target, "INSERT", constraints=manner.constraints)
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
     nothing = (None,) * len(target.table.columns)
@@ -139,24 +139,27 @@ def insert_writer(
     command = manner.command
     keys = references(target.table, "INSERT", None, changed_row) if manner.constraints else None
 
-    def write(s: Any, v: list, make_rows: MakeRows) -> int | None:
-        table = target.at(v)
+    def write(session: Any, variables: list, make_rows: MakeRows) -> int | None:
+        table = target.at(variables)
         if has_identity and manner.identity:
-            check_identity_insert(s, table, chosen, name)
-        lock_for_write(s, table, hints, "INSERT", target.securables)
-        if triggers is not None and triggers.replaced(s):
+            check_identity_insert(session, table, chosen, name)
+        lock_for_write(session, table, hints, "INSERT", target.securables)
+        if triggers is not None and triggers.replaced(session):
             triggers.fire_instead(
-                s, command, unnumbered(s, table, chosen, make_rows(s, v, table)), []
+                session,
+                command,
+                unnumbered(session, table, chosen, make_rows(session, variables, table)),
+                [],
             )
             return SWITCH
-        rows = make_rows(s, v, table)
-        writes = Writes(s, v, target)
+        rows = make_rows(session, variables, table)
+        writes = Writes(session, variables, target)
         left_out: list[tuple] = []
 
         def changes() -> None:
             for row in rows:
                 if check is not None:
-                    check(s, row)
+                    check(session, row)
                 try:
                     writes.insert(row)
                 except SqlError as error:
@@ -166,36 +169,36 @@ def insert_writer(
 
         writes.all(changes)
         if left_out:
-            rows = without(s, rows, left_out)
+            rows = without(session, rows, left_out)
         if keys is not None:
-            keys.inserted(s, writes.transaction, rows)
+            keys.inserted(session, writes.transaction, rows)
         if len(rows) >= ESCALATION:
-            s.engine.access.escalate(writes.transaction, table)
-        note_identity(s, table, rows)
+            session.engine.access.escalate(writes.transaction, table)
+        note_identity(session, table, rows)
         if outputs:
-            outputs.deliver(s, v, [row + nothing for row in rows])
-        if triggers is not None and triggers.fire(s, command, rows, []):
+            outputs.deliver(session, variables, [row + nothing for row in rows])
+        if triggers is not None and triggers.fire(session, command, rows, []):
             return SWITCH
-        s.done(command, len(rows))
+        session.done(command, len(rows))
         return None
 
     return write
 
 
-def without(s: Any, rows: list[tuple], left_out: list[tuple]) -> list[tuple]:
+def without(session: Any, rows: list[tuple], left_out: list[tuple]) -> list[tuple]:
     """The rows an index with IGNORE_DUP_KEY did not leave out, and message 3604."""
     message = SqlError(3604)
-    s.info(message.text, message.severity, message.number)
+    session.info(message.text, message.severity, message.number)
     gone = {id(row) for row in left_out}
     return [row for row in rows if id(row) not in gone]
 
 
-def unnumbered(s: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -> list[tuple]:
+def unnumbered(session: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -> list[tuple]:
     """The rows an INSTEAD OF trigger sees: no identity value is drawn for them, it reads 0."""
     number = table.identity_column
     if number is None or chosen.identity or not rows:
         return rows
-    s.engine.journal.assign(None, table, "next_identity", rows[0][number])
+    session.engine.journal.assign(None, table, "next_identity", rows[0][number])
     return [(*row[:number], type(row[number])(0), *row[number + 1 :]) for row in rows]
 
 
@@ -210,9 +213,9 @@ def same_table(one: Table | None, other: Table) -> bool:
     )
 
 
-def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str) -> None:
+def check_identity_insert(session: Any, table: Table, chosen: InsertColumns, name: str) -> None:
     """544 for a value given with IDENTITY_INSERT OFF, 545 for none given with it ON."""
-    on = same_table(s.identity_insert, table)
+    on = same_table(session.identity_insert, table)
     if chosen.identity and not on:
         raise SqlError(544, name)
     if on and not chosen.identity:
@@ -226,7 +229,7 @@ def _rows(node: ast.Insert, target: Target, chosen: InsertColumns, context: Cont
         raise context.fail(node, SqlError(10738, MAX_ROWS, aborts="scope"))
     if isinstance(source, ast.DefaultValues):
         make = row_maker(target, {})
-        return lambda s, v, table: [make(s, v, (), table)]
+        return lambda session, variables, table: [make(session, variables, (), table)]
     if isinstance(source, ast.Values):
         simple = len(source.rows) == 1 or any(
             isinstance(item, ast.DefaultValue) for row in source.rows for item in row
@@ -246,8 +249,8 @@ def _values(
     ]
     if len(makes) == 1:
         only = makes[0]
-        return lambda s, v, table: [only(s, v, (), table)]
-    return lambda s, v, table: [make(s, v, (), table) for make in makes]
+        return lambda session, variables, table: [only(session, variables, (), table)]
+    return lambda session, variables, table: [make(session, variables, (), table) for make in makes]
 
 
 def given_values(
@@ -286,27 +289,27 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
     rows = rowset.rows
     top = row_limit(node.top, context.scope) if node.top else None
 
-    def run(s: Any, v: Any, table: Table) -> list[tuple]:
-        found = rows(s, v, ())
+    def run(session: Any, variables: Any, table: Table) -> list[tuple]:
+        found = rows(session, variables, ())
         if top is not None:
-            found = found[: top(s, v, (), len(found))]
-        made = [make(s, v, row, table) for row in found]
+            found = found[: top(session, variables, (), len(found))]
+        made = [make(session, variables, row, table) for row in found]
         if (
             table.rowversion_column is not None
-            and value(s.engine, "insert_rowversions") != "in order"
+            and value(session.engine, "insert_rowversions") != "in order"
         ):
-            made = turned(s, table, made)
+            made = turned(session, table, made)
         return made
 
     return run
 
 
-def turned(s: Any, table: Table, rows: list[tuple]) -> list[tuple]:
+def turned(session: Any, table: Table, rows: list[tuple]) -> list[tuple]:
     """The rows with their rowversions dealt out from the last to the first (F-365)."""
     at = table.rowversion_column
     versions = [row[at] for row in reversed(rows)]
     return [
-        table.with_computed(s, (*row[:at], version, *row[at + 1 :]))
+        table.with_computed(session, (*row[:at], version, *row[at + 1 :]))
         for row, version in zip(rows, versions)
     ]
 
@@ -355,8 +358,8 @@ def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -
     if table.identity_column is None:
         raise context.fail(node, SqlError(8106, table.name, aborts="scope"))
 
-    def run(s: Any, v: list) -> None:
-        current = s.identity_insert
+    def run(session: Any, variables: list) -> None:
+        current = session.identity_insert
         if node.on and current is not None and not same_table(current, table):
             raise SqlError(
                 8107,
@@ -366,9 +369,9 @@ def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -
                 table.name,
             )
         if node.on:
-            s.identity_insert = table
+            session.identity_insert = table
         elif same_table(current, table):
-            s.identity_insert = None
-        s.set_rowcount(0)
+            session.identity_insert = None
+        session.set_rowcount(0)
 
     return run

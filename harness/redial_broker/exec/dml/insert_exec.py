@@ -41,30 +41,30 @@ class Capture:
     trancount: int = 0
     sets: list[tuple[list[ResultColumn], list[tuple]]] = field(default_factory=list)
 
-    def active(self, s: Any) -> bool:
+    def active(self, session: Any) -> bool:
         """Whether what the session now produces belongs to the INSERT."""
-        frames, depth = s.frames, self.depth
+        frames, depth = session.frames, self.depth
         if len(frames) < depth or frames[depth - 1] is not self.frame:
             return False
         # While a called module runs, its caller already points behind the call.
         return self.frame.pc == (self.pc if len(frames) == depth else self.pc + 1)
 
-    def running(self, s: Any) -> bool:
+    def running(self, session: Any) -> bool:
         """Whether the INSERT is not over yet: calling, or writing."""
-        frames, depth = s.frames, self.depth
+        frames, depth = session.frames, self.depth
         return (
             len(frames) >= depth
             and frames[depth - 1] is self.frame
             and self.pc <= self.frame.pc <= self.pc + 1
         )
 
-    def failed(self, s: Any) -> None:
+    def failed(self, session: Any) -> None:
         """An error was dealt with: when it ended the INSERT, all the call did is undone."""
-        if self.running(s):
+        if self.running(session):
             return
-        s.insert_exec = None
-        if self.transaction is not None and s.transaction is self.transaction:
-            s.rollback()
+        session.insert_exec = None
+        if self.transaction is not None and session.transaction is self.transaction:
+            session.rollback()
 
     def add(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
         """Take one result set."""
@@ -81,17 +81,19 @@ def insert_flow(compiler: ProgramCompiler, node: ast.Insert) -> None:
         raise compiler.context.fail(node, SqlError(483, aborts="scope"))
     first = compiler.here()
 
-    def begin(s: Any, v: list) -> None:
-        if s.insert_exec is not None and s.insert_exec.active(s):
+    def begin(session: Any, variables: list) -> None:
+        if session.insert_exec is not None and session.insert_exec.active(session):
             raise SqlError(8164)
         transaction = None
-        if s.transaction is None:
-            transaction = s.work()
-            if s.auto:  # not when IMPLICIT_TRANSACTIONS has begun one that stays
-                s.auto, s.trancount = False, 1
+        if session.transaction is None:
+            transaction = session.work()
+            if session.auto:  # not when IMPLICIT_TRANSACTIONS has begun one that stays
+                session.auto, session.trancount = False, 1
             else:
                 transaction = None
-        s.insert_exec = Capture(s.frames[-1], len(s.frames), first + 1, transaction, s.trancount)
+        session.insert_exec = Capture(
+            session.frames[-1], len(session.frames), first + 1, transaction, session.trancount
+        )
 
     compiler.emit(node, begin)
     compiler.statement(node.source)
@@ -119,18 +121,20 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
             makers[key] = maker_of(made, target, chosen, node, context)
         return makers[key]
 
-    def rows_of(s: Any, v: Any, table: Any) -> list[tuple]:
-        captured = [(maker(columns), row) for columns, rows in s.insert_exec.sets for row in rows]
+    def rows_of(session: Any, variables: Any, table: Any) -> list[tuple]:
+        captured = [
+            (maker(columns), row) for columns, rows in session.insert_exec.sets for row in rows
+        ]
         if top is not None:
-            captured = captured[: top(s, v, (), len(captured))]
-        return [make(s, v, row, table) for make, row in captured]
+            captured = captured[: top(session, variables, (), len(captured))]
+        return [make(session, variables, row, table) for make, row in captured]
 
-    def run(s: Any, v: list) -> int | None:
-        owned = s.insert_exec.transaction
-        if owned is not None and s.transaction is owned:
-            s.auto, s.trancount = True, 0  # this step ends the statement, and commits
-        result = write(s, v, rows_of)
-        s.insert_exec = None
+    def run(session: Any, variables: list) -> int | None:
+        owned = session.insert_exec.transaction
+        if owned is not None and session.transaction is owned:
+            session.auto, session.trancount = True, 0  # this step ends the statement, and commits
+        result = write(session, variables, rows_of)
+        session.insert_exec = None
         return result
 
     return run

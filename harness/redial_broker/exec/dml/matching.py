@@ -146,32 +146,34 @@ class Matching:
         if top is None:
             return None
         limit = row_limit(top, self.context.scope)
-        return lambda s, v, n: limit(s, v, (), n)
+        return lambda session, variables, n: limit(session, variables, (), n)
 
     # ------------------------------------------------------------------ running
-    def rows(self, s: Any, v: Any) -> list[Match]:
+    def rows(self, session: Any, variables: Any) -> list[Match]:
         """The joined rows."""
         memo, source = self.memo, self.from_.target
         if memo:
             memo[:] = [None] * len(memo)
         start, key_at = source.offset, source.offset + len(source.columns)
         found: list[Match] = []
-        for row in self.from_.rows(s, v, ()):
+        for row in self.from_.rows(session, variables, ()):
             key = row[key_at]
             found.append((TARGET if key is None else MATCHED, row, key, row[start:key_at]))
-        return self._images(v, found)
+        return self._images(variables, found)
 
-    def _images(self, v: Any, found: list[Match]) -> list[Match]:
+    def _images(self, variables: Any, found: list[Match]) -> list[Match]:
         """What a view shows of a row is not the row."""
         if self.target.written is None:
             return found
-        entries = self.target.at(v).rows.entries
+        entries = self.target.at(variables).rows.entries
         return [
             (match, row, key, old if key is None else entries[key])
             for match, row, key, old in found
         ]
 
-    def unmatched_targets(self, s: Any, v: Any) -> Callable[[list[Match]], list[Match]]:
+    def unmatched_targets(
+        self, session: Any, variables: Any
+    ) -> Callable[[list[Match]], list[Match]]:
         """Read the whole target now; the result keeps those no source row has met."""
         if self.alone is None:
             return lambda joined: []
@@ -179,13 +181,14 @@ class Matching:
         key_at = source.offset + len(source.columns)
         before, after = (None,) * joined_at, self.width - joined_at - len(source.columns) - 1
         everything = [
-            (row[key_at], row[source.offset : key_at]) for row in self.alone.rows(s, v, ())
+            (row[key_at], row[source.offset : key_at])
+            for row in self.alone.rows(session, variables, ())
         ]
 
         def keep(joined: list[Match]) -> list[Match]:
             met = {key for _, _, key, _ in joined}
             return self._images(
-                v,
+                variables,
                 [
                     (SOURCE, (*before, *old, key, *(None,) * after), key, old)
                     for key, old in everything

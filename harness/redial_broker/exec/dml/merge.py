@@ -79,31 +79,31 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
     permissions = sorted(actions.kinds)
     slots = actions.slots
 
-    def run(s: Any, v: list) -> int | None:
-        if s.user is not None:
+    def run(session: Any, variables: list) -> int | None:
+        if session.user is not None:
             for securable in target.securables:
                 for permission in permissions:
-                    check_permission(s, permission, securable)
+                    check_permission(session, permission, securable)
         if INSERT in actions.kinds:
-            check_identity_insert(s, target.at(v), actions.chosen, target.table.name)
-            lock_for_write(s, target.at(v), NO_HINTS, INSERT, target.securables)
-        work = v[:] if slots else v
-        found = plan.find(s, work)
+            check_identity_insert(session, target.at(variables), actions.chosen, target.table.name)
+            lock_for_write(session, target.at(variables), NO_HINTS, INSERT, target.securables)
+        work = variables[:] if slots else variables
+        found = plan.find(session, work)
         if plan.instead:
-            plan.fire(s, found, instead=True)
+            plan.fire(session, found, instead=True)
             return SWITCH
-        plan.write(s, v, found)
+        plan.write(session, variables, found)
         for slot in slots:
-            v[slot] = work[slot]
+            variables[slot] = work[slot]
         if outputs:
             outputs.deliver(
-                s,
-                v,
+                session,
+                variables,
                 [(*row, *new, *old, action.kind) for action, row, _, old, new in found.changes],
             )
-        if plan.fire(s, found, instead=False):
+        if plan.fire(session, found, instead=False):
             return SWITCH
-        s.done(MERGE, len(found.changes))
+        session.done(MERGE, len(found.changes))
         return None
 
     return run
@@ -143,15 +143,15 @@ class _Plan:
         self.instead = bool(replaced)
 
     # ------------------------------------------------------------------ what to do
-    def find(self, s: Any, v: list) -> Found:
+    def find(self, session: Any, variables: list) -> Found:
         """Choose the action of each joined row. Raises 8672 for a row changed twice."""
         found = Found()
-        table = self.target.at(v)
+        table = self.target.at(variables)
         seen: set[tuple] = set()
-        alone = self.matching.unmatched_targets(s, v)
-        joined = self.matching.rows(s, v)
+        alone = self.matching.unmatched_targets(session, variables)
+        joined = self.matching.rows(session, variables)
         for match, row, key, old in [*joined, *alone(joined)]:
-            action = self.actions.choose(s, v, match, row)
+            action = self.actions.choose(session, variables, match, row)
             if action is None:
                 continue
             if key is not None:
@@ -161,24 +161,28 @@ class _Plan:
             found.changes.append((action, row, key, old, ()))
         limit = self.matching.limit
         if limit is not None:
-            del found.changes[limit(s, v, len(found.changes)) :]
+            del found.changes[limit(session, variables, len(found.changes)) :]
         found.changes = [
-            (action, row, key, old, self._new(s, v, action, row, old, table))
+            (action, row, key, old, self._new(session, variables, action, row, old, table))
             for action, row, key, old, _ in found.changes
         ]
         return found
 
-    def _new(self, s: Any, v: list, action: Action, row: tuple, old: tuple, table: Any) -> tuple:
-        return self.nothing if action.new is None else action.new(s, v, row, old, table)
+    def _new(
+        self, session: Any, variables: list, action: Action, row: tuple, old: tuple, table: Any
+    ) -> tuple:
+        return (
+            self.nothing if action.new is None else action.new(session, variables, row, old, table)
+        )
 
     # ------------------------------------------------------------------ writing
-    def write(self, s: Any, v: list, found: Found) -> None:
+    def write(self, session: Any, variables: list, found: Found) -> None:
         """Rows go before others take their keys: deletes, then updates, then inserts."""
         inserts, updates = found.of(INSERT), found.of(UPDATE)
         for _, _, _, new in updates:
             if self.check_changed is not None:
-                self.check_changed(s, new)
-        writes = Writes(s, v, self.target)
+                self.check_changed(session, new)
+        writes = Writes(session, variables, self.target)
 
         def changes() -> None:
             for _, key, _, _ in found.of(DELETE):
@@ -186,14 +190,14 @@ class _Plan:
             write_updates(writes, updates, self.moves)
             for _, _, _, new in inserts:
                 if self.check_new is not None:
-                    self.check_new(s, new)
+                    self.check_new(session, new)
                 writes.insert(new)
 
         writes.all(changes)
-        self._refer(s, writes, found)
-        note_identity(s, self.target.at(v), [new for *_, new in inserts])
+        self._refer(session, writes, found)
+        note_identity(session, self.target.at(variables), [new for *_, new in inserts])
 
-    def _refer(self, s: Any, writes: Writes, found: Found) -> None:
+    def _refer(self, session: Any, writes: Writes, found: Found) -> None:
         """FOREIGN KEYs, of the rows that went first: cascades may change what others refer to."""
         transaction = writes.transaction
         for kind, keys in self.keys.items():
@@ -201,21 +205,21 @@ class _Plan:
             if keys is None or not rows:
                 continue
             if kind == DELETE:
-                found.effects += keys.deleted(s, transaction, [old for *_, old, _ in rows])
+                found.effects += keys.deleted(session, transaction, [old for *_, old, _ in rows])
             elif kind == UPDATE:
-                found.effects += keys.updated(s, transaction, [(o, n) for *_, o, n in rows])
+                found.effects += keys.updated(session, transaction, [(o, n) for *_, o, n in rows])
         if self.keys.get(INSERT) is not None:
-            self.keys[INSERT].inserted(s, transaction, [new for *_, new in found.of(INSERT)])
+            self.keys[INSERT].inserted(session, transaction, [new for *_, new in found.of(INSERT)])
 
-    def fire(self, s: Any, found: Found, *, instead: bool) -> bool:
+    def fire(self, session: Any, found: Found, *, instead: bool) -> bool:
         """Triggers of each action the statement names, rows or no rows; the order of actions is
         not guaranteed (MERGE page): here INSERT, UPDATE, DELETE.
         """
-        stages = cascaded(s, found.effects)
+        stages = cascaded(session, found.effects)
         for kind, triggers in self.triggers.items():
             rows = found.of(kind)
             inserted = [] if kind == DELETE else [new for *_, new in rows]
             deleted = [] if kind == INSERT else [old for *_, old, _ in rows]
-            chosen = (triggers.instead,) if instead else triggers.running_now(s)
+            chosen = (triggers.instead,) if instead else triggers.running_now(session)
             stages.append((triggers, chosen, inserted, deleted))
-        return start(s, stages, MERGE, len(found.changes))
+        return start(session, stages, MERGE, len(found.changes))

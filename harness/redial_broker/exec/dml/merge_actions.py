@@ -63,10 +63,12 @@ class Actions:
         self.chosen = InsertColumns([], False, False)
         self.items = [self._compile(when) for when in node.whens]
 
-    def choose(self, s: Any, v: Any, match: str, row: tuple) -> Action | None:
+    def choose(self, session: Any, variables: Any, match: str, row: tuple) -> Action | None:
         """The first clause for a row that accepts it."""
         for action in self.items:
-            if action.match == match and (action.test is None or action.test(s, v, row)):
+            if action.match == match and (
+                action.test is None or action.test(session, variables, row)
+            ):
                 return action
         return None
 
@@ -128,4 +130,4 @@ class Actions:
                 self.context,
             )
         make = row_maker(self.target, given)
-        return lambda s, v, row, old, table: make(s, v, row, table)
+        return lambda session, variables, row, old, table: make(session, variables, row, table)

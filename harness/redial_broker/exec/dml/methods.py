@@ -32,10 +32,10 @@ def set_method(node: ast.SetMethod, context: Context) -> Run:
     slot, fn = target.slot, value.fn
     convert = compile_assignment_conversion(value.type, target.type)
 
-    def assign(s: Any, v: list) -> None:
-        changed = fn(s, v, ())
-        v[slot] = changed if convert is None else convert(changed)
-        s.rowcount = 1
+    def assign(session: Any, variables: list) -> None:
+        changed = fn(session, variables, ())
+        variables[slot] = changed if convert is None else convert(changed)
+        session.rowcount = 1
 
     return assign
 
@@ -77,7 +77,10 @@ def _write(call: ast.MethodCall, old: Expr, scope: Scope, name: str) -> Expr:
     parts = [old, converted(given, old.type), converted(offset, BIGINT), converted(length, BIGINT)]
     splice = _splice(name)
     fns = tuple(part.fn for part in parts)
-    return Expr(lambda s, v, r: splice(*[fn(s, v, r) for fn in fns]), old.type)
+    return Expr(
+        lambda session, variables, row: splice(*[fn(session, variables, row) for fn in fns]),
+        old.type,
+    )
 
 
 def _splice(name: str) -> Callable[..., Any]:

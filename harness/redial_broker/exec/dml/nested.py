@@ -24,7 +24,7 @@ class Grabbed:
     rows: list[tuple] = field(default_factory=list)
     trancount: int = 0
 
-    def active(self, s: Any) -> bool:
+    def active(self, session: Any) -> bool:
         """Nothing of the inner change goes to the client."""
         return True
 
@@ -82,13 +82,13 @@ def nested_rowset(node: ast.DerivedTable, context: Any) -> Rowset:
     finally:
         context.nested = before
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        grabbed, capture = Grabbed(), s.insert_exec
-        s.insert_exec = grabbed
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        grabbed, capture = Grabbed(), session.insert_exec
+        session.insert_exec = grabbed
         try:
-            run(s, v)
+            run(session, variables)
         finally:
-            s.insert_exec = capture
+            session.insert_exec = capture
         return grabbed.rows
 
     return Rowset([QueryColumn(c.name, c.type, c.nullable) for c in columns], rows)

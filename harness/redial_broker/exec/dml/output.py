@@ -42,8 +42,8 @@ from redial_broker.exec.triggers import triggers_on
 class Output:
     """One compiled OUTPUT clause.
 
-    project: (s, v, row) -> output row, over: the FROM row, then inserted.*, then deleted.*. into:
-    writes rows to a table, None for the client.
+    project: (session, variables, row) -> output row, over: the FROM row, then inserted.*, then deleted.*.
+    into: writes rows to a table, None for the client.
     """
 
     columns: list[ResultColumn]
@@ -92,14 +92,14 @@ class Outputs:
     def __bool__(self) -> bool:
         return bool(self.items)
 
-    def deliver(self, s: Any, v: Any, rows: list[tuple]) -> None:
+    def deliver(self, session: Any, variables: Any, rows: list[tuple]) -> None:
         """Send or store what the clauses make of the changed rows."""
         for item in self.items:
-            found = [item.project(s, v, row) for row in rows]
+            found = [item.project(session, variables, row) for row in rows]
             if item.into is None:
-                s.result(item.columns, found)
+                session.result(item.columns, found)
             else:
-                item.into(s, v, found)
+                item.into(session, variables, found)
 
 
 def _is_action(node: ast.Node) -> bool:
@@ -108,7 +108,7 @@ def _is_action(node: ast.Node) -> bool:
 
 def _action(node: ast.Node, width: int) -> Expr:
     """$action of MERGE stands behind both row images."""
-    return Expr(lambda s, v, r: r[width], nvarchar(10), False)
+    return Expr(lambda session, variables, row: row[width], nvarchar(10), False)
 
 
 def _image_columns(name: str, target: Target, offset: int) -> list[ScopeColumn]:
@@ -154,9 +154,9 @@ def _computed(node: ast.Node, target: Target, images: dict[str, int]) -> Expr | 
     start, width = images[image], len(target.table.columns)
     value = written.value(ordinal)
 
-    def run(s: Any, v: Any, r: tuple) -> Any:
-        row = r[start : start + width]
-        return None if not any(x is not None for x in row) else value(s, v, row)
+    def run(session: Any, variables: Any, outer: tuple) -> Any:
+        row = outer[start : start + width]
+        return None if not any(x is not None for x in row) else value(session, variables, row)
 
     return Expr(run, written.types[ordinal], True)
 
@@ -219,22 +219,22 @@ def _into(
     make = row_maker(target, given)
     check = checker(target, "INSERT")
 
-    def write(s: Any, v: Any, rows: list[tuple]) -> None:
-        table = target.at(v)
-        lock_for_write(s, table, NO_HINTS, "INSERT")
-        writes = Writes(s, v, target)
+    def write(session: Any, variables: Any, rows: list[tuple]) -> None:
+        table = target.at(variables)
+        lock_for_write(session, table, NO_HINTS, "INSERT")
+        writes = Writes(session, variables, target)
         made: list[tuple] = []
 
         def changes() -> None:
             for row in rows:
-                new = make(s, v, row, table)
+                new = make(session, variables, row, table)
                 if check is not None:
-                    check(s, new)
+                    check(session, new)
                 writes.insert(new)
                 made.append(new)
 
         writes.all(changes)
-        note_identity(s, table, made)
+        note_identity(session, table, made)
 
     return write
 

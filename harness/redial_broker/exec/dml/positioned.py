@@ -41,25 +41,25 @@ class Positioned:
         self.source, self.target, self.names = source, target, [n.lower() for n in names]
         self.find_row = reread(source)
 
-    def read(self, s: Any, v: Any) -> list[tuple[tuple, tuple, tuple]]:
+    def read(self, session: Any, variables: Any) -> list[tuple[tuple, tuple, tuple]]:
         """(row, key, old row), as the reader of any UPDATE or DELETE."""
-        _, cursor = self._cursor(s, v)
+        _, cursor = self._cursor(session, variables)
         row = cursor.current
-        number = self._number(cursor, v)
+        number = self._number(cursor, variables)
         if row is None or row.keys[number] is None:
             raise SqlError(16931)
         key = row.keys[number]
-        now = self.find_row(s, v, key)
+        now = self.find_row(session, variables, key)
         if now is None or (
             cursor.plan.concurrency == OPTIMISTIC
             and not _same(self.target.table, now, row.images[number])
         ):
-            s.info(MODIFIED, 10, 16934)
+            session.info(MODIFIED, 10, 16934)
             raise SqlError(16947)
         return [((*now, key), key, now)]
 
-    def _cursor(self, s: Any, v: Any) -> tuple[Any, Any]:
-        key, cursor = find(s, v, self.node, self.slot)
+    def _cursor(self, session: Any, variables: Any) -> tuple[Any, Any]:
+        key, cursor = find(session, variables, self.node, self.slot)
         if cursor.rows is None:
             raise SqlError(16917)
         if cursor.plan.concurrency == READ_ONLY:
@@ -69,7 +69,7 @@ class Positioned:
             raise SqlError(16932)
         return key, cursor
 
-    def _number(self, cursor: Any, v: Any) -> int:
+    def _number(self, cursor: Any, variables: Any) -> int:
         """Which of the cursor's tables is changed. Raises 16933 when none is."""
         for number, source in enumerate(cursor.plan.sources):
             if not cursor.plan.direct[number]:
@@ -83,15 +83,15 @@ class Positioned:
                 return number
         raise SqlError(16933)
 
-    def changed(self, s: Any, v: Any, new: tuple) -> None:
+    def changed(self, session: Any, variables: Any, new: tuple) -> None:
         """The cursor has made this change itself: it stands on the new row."""
-        key, cursor = self._cursor(s, v)
-        number, row = self._number(cursor, v), cursor.current
+        key, cursor = self._cursor(session, variables)
+        number, row = self._number(cursor, variables), cursor.current
         keys = list(row.keys)
-        keys[number] = _key_of(self.target.at(v), keys[number], new)
+        keys[number] = _key_of(self.target.at(variables), keys[number], new)
         images = [*row.images[:number], new, *row.images[number + 1 :]]
         moved = replace(row, keys=tuple(keys), images=tuple(images))
-        s.cursors[key] = replace(cursor, current=moved, rows=_with(cursor.rows, row, moved))
+        session.cursors[key] = replace(cursor, current=moved, rows=_with(cursor.rows, row, moved))
 
 
 def _same(table: Table, now: tuple, read: tuple) -> bool:

@@ -105,24 +105,24 @@ def foreign_keys(table: Table) -> tuple[list[Constraint], list[Constraint]]:
 
 
 # ---------------------------------------------------------------------- looking
-def check_mode(s: Any) -> ReadMode:
+def check_mode(session: Any) -> ReadMode:
     """How a check reads: shared locks, held as long as the isolation level says."""
     return ReadMode(
         lock="S",
-        hold=s.isolation in {"repeatable read", "serializable"},
-        ranges=s.isolation == "serializable",
+        hold=session.isolation in {"repeatable read", "serializable"},
+        ranges=session.isolation == "serializable",
     )
 
 
-def has_parent(s: Any, transaction: Any, bound: Bound, values: tuple) -> bool:
+def has_parent(session: Any, transaction: Any, bound: Bound, values: tuple) -> bool:
     """Whether the key is there: IS on the table, S on the key. Raises Wait, SqlError 3960."""
-    access = s.engine.access
+    access = session.engine.access
     access.lock_table(transaction, bound.parent, "IS")
     prefix = key_of(bound, values)
     found = access.read(
-        transaction, bound.index, check_mode(s), prefix=prefix, covered=True, limit=1
+        transaction, bound.index, check_mode(session), prefix=prefix, covered=True, limit=1
     )
-    if s.isolation == "snapshot":
+    if session.isolation == "snapshot":
         refuse_conflict(transaction, bound.index, prefix)
     return bool(found)
 
@@ -134,7 +134,7 @@ def key_of(bound: Bound, values: tuple) -> tuple:
 
 
 def children(
-    s: Any,
+    session: Any,
     transaction: Any,
     bound: Bound,
     values: tuple,
@@ -143,7 +143,7 @@ def children(
     limit: int | None = None,
 ) -> list[tuple[tuple, tuple]]:
     """Child rows that refer to a key, as (clustered key, row), through the best index there is."""
-    access, child = s.engine.access, bound.child
+    access, child = session.engine.access, bound.child
     access.lock_table(transaction, child, "IS" if mode.lock == "S" else "IX")
     wanted = dict(zip(bound.child_ordinals, values))
     index, width = search(child, set(wanted))
@@ -208,43 +208,45 @@ class References:
             return bounds
         return [b for b in bounds if self.ordinals & set(side(b))]
 
-    def inserted(self, s: Any, transaction: Any, rows: list[tuple]) -> None:
+    def inserted(self, session: Any, transaction: Any, rows: list[tuple]) -> None:
         """After an INSERT. Raises SqlError 547 and what waiting raises."""
         for bound in self.outgoing:
-            self._refer(s, transaction, bound, rows)
+            self._refer(session, transaction, bound, rows)
 
-    def deleted(self, s: Any, transaction: Any, rows: list[tuple]) -> list[Effect]:
+    def deleted(self, session: Any, transaction: Any, rows: list[tuple]) -> list[Effect]:
         """After a DELETE: cascades, then what may not be. Returns what cascades did."""
-        work = Work(s, transaction, self)
+        work = Work(session, transaction, self)
         work.removed(self.table, self.incoming, rows)
         work.finish()
         return work.effects
 
-    def updated(self, s: Any, transaction: Any, pairs: list[tuple[tuple, tuple]]) -> list[Effect]:
+    def updated(
+        self, session: Any, transaction: Any, pairs: list[tuple[tuple, tuple]]
+    ) -> list[Effect]:
         """After an UPDATE. pairs: (old row, new row)."""
-        work = Work(s, transaction, self)
+        work = Work(session, transaction, self)
         work.moved(self.table, self.incoming, pairs)
         work.finish()
         for bound in self.outgoing:
-            self._refer(s, transaction, bound, [new for _, new in pairs])
+            self._refer(session, transaction, bound, [new for _, new in pairs])
         return work.effects
 
-    def _refer(self, s: Any, transaction: Any, bound: Bound, rows: list[tuple]) -> None:
+    def _refer(self, session: Any, transaction: Any, bound: Bound, rows: list[tuple]) -> None:
         seen: set[tuple] = set()
         for row in rows:
             values = bound.values(row)
             if values is None or values in seen:
                 continue
             seen.add(values)
-            if not has_parent(s, transaction, bound, values):
+            if not has_parent(session, transaction, bound, values):
                 raise bound.refused(self.statement, True)
 
 
 class Work:
     """The cascades of one statement, then the checks that had to wait for them."""
 
-    def __init__(self, s: Any, transaction: Any, references: References) -> None:
-        self.s, self.transaction, self.references = s, transaction, references
+    def __init__(self, session: Any, transaction: Any, references: References) -> None:
+        self.session, self.transaction, self.references = session, transaction, references
         self.effects: list[Effect] = []
         self.checks: list[tuple[Bound, tuple]] = []
         self.defaults: list[tuple[Bound, tuple]] = []
@@ -287,19 +289,19 @@ class Work:
 
     def finish(self) -> None:
         """Nobody may still refer to a key that is gone. Raises SqlError 547."""
-        s, transaction, statement = self.s, self.transaction, self.references.statement
+        session, transaction, statement = self.session, self.transaction, self.references.statement
         for bound, values in self.defaults:
-            if not has_parent(s, transaction, bound, values):
+            if not has_parent(session, transaction, bound, values):
                 raise bound.refused(statement, True)
         for bound, values in self.checks:
             if key_of(bound, values) in bound.index.entries:
                 continue  # another row has taken the key over
-            if children(s, transaction, bound, values, check_mode(s), limit=1):
+            if children(session, transaction, bound, values, check_mode(session), limit=1):
                 raise bound.refused(statement, False)
 
     # ------------------------------------------------------------------ cascades
     def _children(self, bound: Bound, values: tuple) -> list[tuple[tuple, tuple]]:
-        return children(self.s, self.transaction, bound, values, CASCADED)
+        return children(self.session, self.transaction, bound, values, CASCADED)
 
     def _incoming(self, table: Table, ordinals: set[int] | None) -> list[Bound]:
         return References(
@@ -310,7 +312,7 @@ class Work:
         if not found:
             return
         for key, _ in found:
-            self.s.engine.access.delete(self.transaction, table, key)
+            self.session.engine.access.delete(self.transaction, table, key)
         rows = [row for _, row in found]
         self.effects.append(Effect(table, "DELETE", [], rows, frozenset()))
         self.removed(table, self._incoming(table, None), rows)
@@ -323,8 +325,8 @@ class Work:
         pairs: list[tuple[tuple, tuple]] = []
         for key, row, new in found:
             values = self._new_values(bound, action, new)
-            made = self.references.change(self.s, table, row, dict(zip(ordinals, values)))
-            self.s.engine.access.update(self.transaction, table, key, made)
+            made = self.references.change(self.session, table, row, dict(zip(ordinals, values)))
+            self.session.engine.access.update(self.transaction, table, key, made)
             pairs.append((row, made))
             if action == SET_DEFAULT and None not in values:
                 self.defaults.append((bound, tuple(values)))
@@ -351,7 +353,7 @@ class Work:
             return list(new or ())
         columns = [bound.child.columns[i] for i in bound.child_ordinals]
         if action == SET_DEFAULT:
-            return [c.default(self.s) if c.default is not None else None for c in columns]
+            return [c.default(self.session) if c.default is not None else None for c in columns]
         return [None] * len(columns)
 
 

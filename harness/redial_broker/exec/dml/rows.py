@@ -83,12 +83,16 @@ def assignment(expr: Expr, target: Target, ordinal: int) -> Expr:
     if convert is None:
         return expr
     inner = expr.fn
-    made = Expr(lambda s, v, r: convert(inner(s, v, r)), column.type, expr.nullable)
+    made = Expr(
+        lambda session, variables, row: convert(inner(session, variables, row)),
+        column.type,
+        expr.nullable,
+    )
     return fold(made, [expr])
 
 
 def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tuple, Table], tuple]:
-    """make(s, v, source row, table) -> new row. given: values of the columns that have one."""
+    """make(session, variables, source row, table) -> new row. given: values of the columns that have one."""
     table = target.table
     parts: list[Expr] = []
     for ordinal, column in enumerate(table.columns):
@@ -101,36 +105,36 @@ def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tup
     items = ", ".join(f"x{i}" for i in range(len(parts)))
     if identity is None and version is None and not table.computed:
         whole = closure(f"return ({items},)", parts, strict=False)
-        return lambda s, v, r, table: whole(s, v, r)
+        return lambda session, variables, row, table: whole(session, variables, row)
     values = closure(f"return [{items}]", parts, strict=False)
 
-    def run(s: Any, v: Any, r: tuple, table: Table) -> tuple:
-        row = values(s, v, r)
+    def run(session: Any, variables: Any, outer: tuple, table: Table) -> tuple:
+        row = values(session, variables, outer)
         if identity is not None:
             row[identity] = next_identity(table)
         if version is not None:
-            row[version] = next_version(s, table)
-        return table.with_computed(s, tuple(row))
+            row[version] = next_version(session, table)
+        return table.with_computed(session, tuple(row))
 
     return run
 
 
 def _default(column: Column) -> Expr:
     default = column.default
-    return Expr(lambda s, v, r: default(s), column.type, column.nullable)
+    return Expr(lambda session, variables, row: default(session), column.type, column.nullable)
 
 
-def changed_row(s: Any, table: Table, row: tuple, values: dict[int, Any]) -> tuple:
+def changed_row(session: Any, table: Table, row: tuple, values: dict[int, Any]) -> tuple:
     """A row with some columns changed by a cascade, checked like that of an UPDATE."""
     new = list(row)
     for ordinal, value in values.items():
         new[ordinal] = value
     if table.rowversion_column is not None:
-        new[table.rowversion_column] = next_version(s, table)
-    made = table.with_computed(s, tuple(new))
+        new[table.rowversion_column] = next_version(session, table)
+    made = table.with_computed(session, tuple(new))
     check = checker(Target(table), "UPDATE", set(values))
     if check is not None:
-        check(s, made)
+        check(session, made)
     return made
 
 
@@ -145,31 +149,31 @@ def next_identity(table: Table) -> Any:
     return Decimal(value) if column.type.name in {"decimal", "numeric"} else value
 
 
-def note_identity(s: Any, table: Table, rows: list[tuple]) -> None:
+def note_identity(session: Any, table: Table, rows: list[tuple]) -> None:
     """@@IDENTITY and SCOPE_IDENTITY() after an INSERT ("@@IDENTITY" page: NULL after an INSERT
     into a table without an identity column; SCOPE_IDENTITY() keeps its value then).
     """
     if not rows:
         return
     if table.identity_column is None:
-        s.last_identity = None
+        session.last_identity = None
     else:
         place = table.identity_column
-        s.last_identity = s.scope_identity = rows[-1][place]
-        _go_on_behind(s, table, [int(row[place]) for row in rows])
+        session.last_identity = session.scope_identity = rows[-1][place]
+        _go_on_behind(session, table, [int(row[place]) for row in rows])
 
 
-def _go_on_behind(s: Any, table: Table, values: list[int]) -> None:
+def _go_on_behind(session: Any, table: Table, values: list[int]) -> None:
     """A value given with IDENTITY_INSERT ON that lies ahead becomes the current identity value
     ("SET IDENTITY_INSERT" page).
     """
     step = table.columns[table.identity_column].identity[1]  # type: ignore[index]
     last = max(values) if step > 0 else min(values)
     if (last - (table.next_identity - step)) * step > 0:
-        s.engine.journal.assign(None, table, "next_identity", last + step)
+        session.engine.journal.assign(None, table, "next_identity", last + step)
 
 
-def next_version(s: Any, table: Table) -> bytes:
+def next_version(session: Any, table: Table) -> bytes:
     """A new rowversion; #temp tables and table variables draw from the current database."""
-    database = table.database if table.database is not None else s.database
-    return database.next_rowversion(s.transaction)
+    database = table.database if table.database is not None else session.database
+    return database.next_rowversion(session.transaction)

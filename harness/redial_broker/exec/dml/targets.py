@@ -64,9 +64,9 @@ class Target:
         names = [known.lower() for known in self.written.names]
         return names.index(name.lower()) if name.lower() in names else None
 
-    def at(self, v: Any) -> Table:
+    def at(self, variables: Any) -> Table:
         """The table itself, at run time."""
-        return self.table if self.slot < 0 else v[self.slot]
+        return self.table if self.slot < 0 else variables[self.slot]
 
     @property
     def shown(self) -> str:
@@ -125,15 +125,15 @@ class Writes:
 
     __slots__ = ("access", "table", "transaction")
 
-    def __init__(self, s: Any, v: Any, target: Target) -> None:
-        self.table = target.at(v)
-        self.transaction: Transaction = s.transaction or s.work()
+    def __init__(self, session: Any, variables: Any, target: Target) -> None:
+        self.table = target.at(variables)
+        self.transaction: Transaction = session.transaction or session.work()
         if target.slot >= 0:
-            self.access: Any = VariableAccess(s.engine.journal)
+            self.access: Any = VariableAccess(session.engine.journal)
         else:
             if self.transaction.doomed:
                 raise SqlError(3930)
-            self.access = s.engine.access
+            self.access = session.engine.access
 
     def insert(self, row: tuple) -> None:
         """Insert one row."""
@@ -160,21 +160,21 @@ class Writes:
 
 
 def lock_for_write(
-    s: Any, table: Table, hints: Hints, permission: str, securables: list[Any] | None = None
+    session: Any, table: Table, hints: Hints, permission: str, securables: list[Any] | None = None
 ) -> Transaction:
     """Permission and object lock of an INSERT; IX, or X under TABLOCK and TABLOCKX."""
-    transaction = s.transaction or s.work()
+    transaction = session.transaction or session.work()
     if table.temporary:
         return transaction
-    if s.user is not None:
+    if session.user is not None:
         for securable in [table] if securables is None else securables:
-            check_permission(s, permission, securable)
+            check_permission(session, permission, securable)
     mode = "X" if hints.names & {"TABLOCK", "TABLOCKX"} else "IX"
-    s.engine.access.lock_table(transaction, table, mode)
-    if s.isolation == "snapshot":
-        s.engine.transactions.versions.enter(transaction, table)
+    session.engine.access.lock_table(transaction, table, mode)
+    if session.isolation == "snapshot":
+        session.engine.transactions.versions.enter(transaction, table)
     elif transaction.snapshot == MAY_TAKE:
-        s.engine.transactions.versions.touch(transaction)
+        session.engine.transactions.versions.touch(transaction)
     return transaction
 
 
@@ -212,14 +212,14 @@ def checker(
             if row[i] is None:
                 raise SqlError(515, columns[i].name, target.shown, statement)
 
-    def check(s: Any, row: tuple) -> None:
+    def check(session: Any, row: tuple) -> None:
         for i in required:
             if row[i] is None:
                 refuse_null(row)
         if too_long is not None:
             too_long(row)
         for constraint in checks:
-            if constraint.accepts(s, row) is False:
+            if constraint.accepts(session, row) is False:
                 table = target.table
                 where = f", column '{constraint.column}'" if constraint.column else ""
                 database = table.database.name if table.database is not None else "tempdb"
@@ -234,7 +234,7 @@ def checker(
                     state=0,
                 )
         for seen in visible:  # WITH CHECK OPTION of the view written through, or of one below
-            if not seen(s, (), row):
+            if not seen(session, (), row):
                 raise SqlError(550)
 
     return check

@@ -78,5 +78,5 @@ def view_target(
 
 
 def old_row(target: Target) -> Any:
-    """(s, v, key) -> the base row at a key that was read with an update lock."""
-    return lambda s, v, key: target.at(v).rows.entries[key]
+    """(session, variables, key) -> the base row at a key that was read with an update lock."""
+    return lambda session, variables, key: target.at(variables).rows.entries[key]

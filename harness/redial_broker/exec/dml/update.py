@@ -49,41 +49,43 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         node, target, "UPDATE", context, assignments.ordinals, keys is not None
     )
 
-    def run(s: Any, v: list) -> int | None:
-        if s.user is not None:
+    def run(session: Any, variables: list) -> int | None:
+        if session.user is not None:
             for securable in securables:
-                check_permission(s, "UPDATE", securable, columns)
-        found = read(s, v)
-        table = target.at(v)
-        work = v[:] if slots else v
-        changed = [(row, key, old, apply(s, work, row, old, table)) for row, key, old in found]
-        if triggers is not None and triggers.replaced(s):
+                check_permission(session, "UPDATE", securable, columns)
+        found = read(session, variables)
+        table = target.at(variables)
+        work = variables[:] if slots else variables
+        changed = [
+            (row, key, old, apply(session, work, row, old, table)) for row, key, old in found
+        ]
+        if triggers is not None and triggers.replaced(session):
             triggers.fire_instead(
-                s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed]
+                session, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed]
             )
             return SWITCH
         if check is not None:
             for _, _, _, new in changed:
-                check(s, new)
-        writes = Writes(s, v, target)
+                check(session, new)
+        writes = Writes(session, variables, target)
         writes.all(lambda: write(writes, changed, moves))
         effects = (
-            keys.updated(s, writes.transaction, [(old, new) for *_, old, new in changed])
+            keys.updated(session, writes.transaction, [(old, new) for *_, old, new in changed])
             if keys is not None and changed
             else []
         )
         for slot in slots:
-            v[slot] = work[slot]
+            variables[slot] = work[slot]
         if outputs:
-            outputs.deliver(s, v, [row + new + old for row, _, old, new in changed])
+            outputs.deliver(session, variables, [row + new + old for row, _, old, new in changed])
         if positioned is not None:
             for *_, new in changed:
-                positioned.changed(s, v, new)
+                positioned.changed(session, variables, new)
         if triggers is not None and triggers.fire(
-            s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed], effects
+            session, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed], effects
         ):
             return SWITCH
-        s.done(UPDATE, len(changed))
+        session.done(UPDATE, len(changed))
         return None
 
     return run
@@ -185,7 +187,10 @@ class Assignments:
         if isinstance(node.value, ast.DefaultValue):
             default = definition.default
             expr = Expr(
-                (lambda s, v, r: default(s)) if default else (lambda s, v, r: None), definition.type
+                (lambda session, variables, row: default(session))
+                if default
+                else (lambda session, variables, row: None),
+                definition.type,
             )
         else:
             expr = compile_expression(node.value, self.scope)
@@ -201,16 +206,16 @@ class Assignments:
         steps, version = self.steps, self.target.table.rowversion_column
         computed = bool(self.target.table.computed)
 
-        def run(s: Any, v: Any, row: tuple, old: tuple, table: Any) -> tuple:
+        def run(session: Any, variables: Any, row: tuple, old: tuple, table: Any) -> tuple:
             new = list(old)
             for fn, ordinal, slot, convert in steps:
-                value = fn(s, v, row)
+                value = fn(session, variables, row)
                 if ordinal >= 0:
                     new[ordinal] = value
                 if slot >= 0:
-                    v[slot] = value if convert is None else convert(value)
+                    variables[slot] = value if convert is None else convert(value)
             if version is not None:
-                new[version] = next_version(s, table)
-            return table.with_computed(s, tuple(new)) if computed else tuple(new)
+                new[version] = next_version(session, table)
+            return table.with_computed(session, tuple(new)) if computed else tuple(new)
 
         return run

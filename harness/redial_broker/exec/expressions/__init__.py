@@ -1,6 +1,6 @@
-"""Compiling expressions of the syntax tree to closures ``fn(s, v, r)``.
+"""Compiling expressions of the syntax tree to closures ``fn(session, variables, row)``.
 
-s: the running session; v: the frame's local values by slot; r: the current row, the rows of
+session: the running one; variables: the frame's local values by slot; row: the current one, the rows of
 enclosing queries being a prefix of it. What the static types settle is settled at compile time.
 """
 

@@ -56,12 +56,12 @@ def _style(node: ast.Cast, scope: Scope) -> object:
 def _dynamic_style(operand: Expr, target: SqlType, style: object, try_: bool) -> Expr:
     inner, source, made = operand.fn, operand.type, {}
 
-    def run(s: object, v: object, r: object) -> object:
-        wanted = style(s, v, r)
+    def run(session: object, variables: object, row: object) -> object:
+        wanted = style(session, variables, row)
         if wanted is None:
             return None
         if wanted not in made:
             made[wanted] = explicit_conversion(source, target, wanted, try_)
-        return made[wanted](inner(s, v, r))
+        return made[wanted](inner(session, variables, row))
 
     return Expr(run, target)

@@ -65,17 +65,21 @@ def _chosen(tests: list[Fn], results: list[Expr], otherwise: Expr) -> Expr:
     if len(tests) == 1:
         test, value = tests[0], everything[0].fn
 
-        def run_one(s: object, v: object, r: object) -> object:
-            return value(s, v, r) if test(s, v, r) else last(s, v, r)
+        def run_one(session: object, variables: object, row: object) -> object:
+            return (
+                value(session, variables, row)
+                if test(session, variables, row)
+                else last(session, variables, row)
+            )
 
         return Expr(run_one, of, nullable, **_collation_of(everything))
     arms = tuple((test, result.fn) for test, result in zip(tests, everything))
 
-    def run(s: object, v: object, r: object) -> object:
+    def run(session: object, variables: object, row: object) -> object:
         for test, value in arms:
-            if test(s, v, r):
-                return value(s, v, r)
-        return last(s, v, r)
+            if test(session, variables, row):
+                return value(session, variables, row)
+        return last(session, variables, row)
 
     return Expr(run, of, nullable, **_collation_of(everything))
 
@@ -93,9 +97,9 @@ def coalesce(arguments: Sequence[Expr]) -> Expr:
     parts, of = unified(arguments)
     fns = tuple(part.fn for part in parts)
 
-    def run(s: object, v: object, r: object) -> object:
+    def run(session: object, variables: object, row: object) -> object:
         for fn in fns:
-            value = fn(s, v, r)
+            value = fn(session, variables, row)
             if value is not None:
                 return value
         return None
@@ -122,7 +126,7 @@ def isnull(check: Expr, replacement: Expr) -> Expr:
     else:
         other = replacement.fn
         fn = closure(
-            "if x0 is not None: return x0\nreturn other(s, v, r)",
+            "if x0 is not None: return x0\nreturn other(session, variables, row)",
             [check],
             strict=False,
             other=other,
@@ -145,8 +149,8 @@ def nullif(left: Expr, right: Expr) -> Expr:
         raise SqlError(4151, aborts="scope")
     equal, value = compare("=", left, right), left.fn
 
-    def run(s: object, v: object, r: object) -> object:
-        return None if equal(s, v, r) else value(s, v, r)
+    def run(session: object, variables: object, row: object) -> object:
+        return None if equal(session, variables, row) else value(session, variables, row)
 
     return Expr(run, left.type, collation=left.collation)
 
@@ -157,11 +161,11 @@ def choose(index: Expr, items: Sequence[Expr]) -> Expr:
     parts, of = unified(items)
     fns = tuple(part.fn for part in parts)
 
-    def run(s: object, v: object, r: object) -> object:
-        position = at(s, v, r)
+    def run(session: object, variables: object, row: object) -> object:
+        position = at(session, variables, row)
         if position is None or not 1 <= position <= len(fns):
             return None
-        return fns[position - 1](s, v, r)
+        return fns[position - 1](session, variables, row)
 
     return Expr(run, of, **_collation_of(parts))
 

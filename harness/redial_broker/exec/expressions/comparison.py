@@ -150,10 +150,10 @@ def _is_distinct(node: ast.IsDistinctFrom, scope: Scope) -> Fn:
     equal, one, two = compare("=", left, right), left.fn, right.fn
     negated = node.negated
 
-    def run(s: object, v: object, r: object) -> bool:
-        same = equal(s, v, r)
+    def run(session: object, variables: object, row: object) -> bool:
+        same = equal(session, variables, row)
         if same is None:
-            same = one(s, v, r) is None and two(s, v, r) is None
+            same = one(session, variables, row) is None and two(session, variables, row) is None
         return same if negated else not same
 
     return run

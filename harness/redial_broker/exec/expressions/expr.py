@@ -1,7 +1,7 @@
 """A compiled expression, and the small closures compiled code is made of.
 
-A closure is ``fn(s, v, r)``: the running session, the frame's local values, the current row. One
-call costs about as much as the work it does, so ``closure`` writes the access to a variable, a
+A closure is ``fn(session, variables, row)``: the running session, the frame's local values, the current row.
+One call costs about as much as the work it does, so ``closure`` writes the access to a variable, a
 column or a constant into the closure itself instead of calling a closure for it. The source is put
 together from fixed fragments only, never from user text, and each shape is compiled once.
 """
@@ -26,9 +26,9 @@ _ABSENT = -1
 class Expr:
     """A compiled expression.
 
-    fn: (s, v, r) -> value; type: its static type; nullable: False only when it can never be NULL;
-    constant: ``value`` is known already; slot / index: set when it is nothing but a local variable
-    or a column; untyped: the bare NULL, which takes any type; literal: written as a constant;
+    fn: (session, variables, row) -> value; type: its static type; nullable: False only when it can
+    never be NULL; constant: ``value`` is known already; slot / index: set when it is nothing but a
+    local variable or a column; untyped: the bare NULL, which takes any type; literal: written as a constant;
     attribute: the session attribute it reads and nothing else; collation: of a string, None for the
     database default; explicit: given by COLLATE; joined: what a chain of + joins, where nothing is
     cut on the way.
@@ -60,22 +60,28 @@ class Expr:
 
 def constant(value: object, of: SqlType, *, literal: bool = False) -> Expr:
     """An expression that always has this value."""
-    return Expr(lambda s, v, r: value, of, value is None, True, value, literal=literal)
+    return Expr(
+        lambda session, variables, row: value, of, value is None, True, value, literal=literal
+    )
 
 
 def null() -> Expr:
     """The bare NULL: int until something gives it a type."""
-    return Expr(lambda s, v, r: None, UNTYPED, True, True, None, untyped=True, literal=True)
+    return Expr(
+        lambda session, variables, row: None, UNTYPED, True, True, None, untyped=True, literal=True
+    )
 
 
 def variable(slot: int, of: SqlType) -> Expr:
     """A local variable."""
-    return Expr(lambda s, v, r: v[slot], of, slot=slot)
+    return Expr(lambda session, variables, row: variables[slot], of, slot=slot)
 
 
 def column(index: int, of: SqlType, nullable: bool, collation: Collation | None = None) -> Expr:
     """A column of the current row."""
-    return Expr(lambda s, v, r: r[index], of, nullable, index=index, collation=collation)
+    return Expr(
+        lambda session, variables, row: row[index], of, nullable, index=index, collation=collation
+    )
 
 
 def fold(expr: Expr, parts: Sequence[Expr]) -> Expr:
@@ -92,7 +98,11 @@ def fold(expr: Expr, parts: Sequence[Expr]) -> Expr:
     except SqlError:
         return expr
     return replace(
-        expr, fn=lambda s, v, r: value, constant=True, value=value, nullable=value is None
+        expr,
+        fn=lambda session, variables, row: value,
+        constant=True,
+        value=value,
+        nullable=value is None,
     )
 
 
@@ -100,20 +110,24 @@ def _kind(part: Expr) -> str:
     if part.constant:
         return "constant"
     if part.attribute:
-        return f"s.{part.attribute}"
+        return f"session.{part.attribute}"
     if part.slot >= 0:
         return "variable"
     return "column" if part.index >= 0 else "call"
 
 
-_ACCESS = {"variable": "v[a{i}]", "column": "r[a{i}]", "call": "a{i}(s, v, r)"}
+_ACCESS = {
+    "variable": "variables[a{i}]",
+    "column": "row[a{i}]",
+    "call": "a{i}(session, variables, row)",
+}
 
 
 @lru_cache(maxsize=4096)
 def _factory(body: str, kinds: tuple[str, ...], names: tuple[str, ...], strict: bool) -> Callable:
     """make(a0, a1, ..., names...) -> closure with that body; operands are x0, x1, ..."""
     parameters = [f"{'x' if kind == 'constant' else 'a'}{i}" for i, kind in enumerate(kinds)]
-    lines = [f"def make({', '.join([*parameters, *names])}):", " def run(s, v, r):"]
+    lines = [f"def make({', '.join([*parameters, *names])}):", " def run(session, variables, row):"]
     for i, kind in enumerate(kinds):
         if kind == "constant":
             continue
@@ -133,7 +147,7 @@ def closure(body: str, parts: Sequence[Expr], *, strict: bool = True, **names: o
     strict: NULL in any operand gives NULL without running the body.
     """
     if strict and any(part.constant and part.value is None for part in parts):
-        return lambda s, v, r: None
+        return lambda session, variables, row: None
     make = _factory(body, tuple(_kind(part) for part in parts), tuple(names), strict)
     values = [
         part.value
@@ -157,6 +171,6 @@ def strict(function: Callable, result: SqlType, parts: Sequence[Expr]) -> Expr:
 
 def session_attribute(name: str, of: SqlType) -> Expr:
     """An attribute of the session, dotted names included; the names come from our own tables."""
-    part = Expr(lambda s, v, r: None, of, attribute=name)
+    part = Expr(lambda session, variables, row: None, of, attribute=name)
     part.fn = closure("return x0", [part], strict=False)
     return part

@@ -117,7 +117,7 @@ def _like(node: ast.Like, scope: Scope) -> Fn:
             body, [operand, pattern], regex=like_regex, escape=escape, sensitive=sensitive
         )
     if pattern.value is None:
-        return lambda s, v, r: None
+        return lambda session, variables, row: None
     match = like_regex(pattern.value, escape, sensitive).fullmatch
     test = "match(x0)" if unicode else f"(match(x0) or match({text}))"
     return closure(f"return {test} {found}", [operand], match=match)

@@ -26,10 +26,10 @@ def conjunction(parts: Sequence[Fn]) -> Fn:
     if len(parts) == 2:
         return _and_two(*parts)
 
-    def run(s: object, v: object, r: object) -> bool | None:
+    def run(session: object, variables: object, row: object) -> bool | None:
         result: bool | None = True
         for part in parts:
-            value = part(s, v, r)
+            value = part(session, variables, row)
             if value is False:
                 return False
             if value is None:
@@ -40,11 +40,11 @@ def conjunction(parts: Sequence[Fn]) -> Fn:
 
 
 def _and_two(one: Fn, two: Fn) -> Fn:
-    def run(s: object, v: object, r: object) -> bool | None:
-        first = one(s, v, r)
+    def run(session: object, variables: object, row: object) -> bool | None:
+        first = one(session, variables, row)
         if first is False:
             return False
-        second = two(s, v, r)
+        second = two(session, variables, row)
         return second if first or second is False else None
 
     return run
@@ -60,10 +60,10 @@ def disjunction(parts: Sequence[Fn]) -> Fn:
     if len(parts) == 1:
         return parts[0]
 
-    def run(s: object, v: object, r: object) -> bool | None:
+    def run(session: object, variables: object, row: object) -> bool | None:
         result: bool | None = False
         for part in parts:
-            value = part(s, v, r)
+            value = part(session, variables, row)
             if value:
                 return True
             if value is None:
@@ -81,8 +81,8 @@ def _not(node: ast.Not, scope: Scope) -> Fn:
 def negation(part: Fn) -> Fn:
     """NOT: unknown stays unknown."""
 
-    def run(s: object, v: object, r: object) -> bool | None:
-        value = part(s, v, r)
+    def run(session: object, variables: object, row: object) -> bool | None:
+        value = part(session, variables, row)
         return None if value is None else not value
 
     return run

@@ -101,8 +101,8 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
         raise SqlError(116)
     rows = query.rows
 
-    def run(s: object, v: object, r: object) -> object:
-        found = rows(s, v, r)
+    def run(session: object, variables: object, row: object) -> object:
+        found = rows(session, variables, row)
         if not found:
             return None
         if len(found) > 1:

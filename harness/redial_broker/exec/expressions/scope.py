@@ -66,7 +66,7 @@ class Scope:
     namespaces: prefix (None for DEFAULT) -> uri of WITH XMLNAMESPACES.
 
     Hooks, all optional, set by the statement compiler:
-    compile_subquery(query, scope) -> object with rows(s, v, r), exists(s, v, r) and columns;
+    compile_subquery(query, scope) -> object with columns and, of (session, variables, row), rows and exists;
     aggregate(call) and window(call) -> Expr of an already computed slot;
     scalar_function(name) -> build(arguments, call) -> Expr, or None when there is no such function;
     replaced(node) -> Expr for a node computed elsewhere (GROUP BY expressions), or None;

@@ -78,21 +78,21 @@ def _quantified(
     rows, value = inner.rows, operand.fn
     # The comparison sees the operand as local 0 and the row's value as column 0.
     one = Expr(
-        lambda s, v, r: v[0],
+        lambda session, variables, row: variables[0],
         operand.type,
         slot=0,
         collation=operand.collation,
         explicit=operand.explicit,
     )
-    two = Expr(lambda s, v, r: r[0], column_type(inner.columns[0]), index=0)
+    two = Expr(lambda session, variables, row: row[0], column_type(inner.columns[0]), index=0)
     test = compare(op, one, two)
     decisive = quantifier == "ANY"
 
-    def run(s: object, v: object, r: object) -> bool | None:
-        held = (value(s, v, r),)
+    def run(session: object, variables: object, outer: object) -> bool | None:
+        held = (value(session, variables, outer),)
         result: bool | None = not decisive
-        for row in rows(s, v, r):
-            outcome = test(s, held, row)
+        for row in rows(session, variables, outer):
+            outcome = test(session, held, row)
             if outcome is decisive:
                 return decisive
             if outcome is None:

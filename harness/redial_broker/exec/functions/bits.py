@@ -122,8 +122,8 @@ def _extreme(call: Call) -> Expr:
     fns = tuple(converted(arg, of).fn for arg in args)
     pick = max if call.name == "GREATEST" else min
 
-    def run(s: Any, v: Any, r: Any) -> Any:
-        values = [x for x in (fn(s, v, r) for fn in fns) if x is not None]
+    def run(session: Any, variables: Any, row: Any) -> Any:
+        values = [x for x in (fn(session, variables, row) for fn in fns) if x is not None]
         return pick(values, key=key) if values else None
 
     found = Expr(run, of, any(arg.nullable for arg in args), collation=collation)

@@ -1,4 +1,4 @@
-"""Functions the catalog answers: compiled to ``s.catalog_function(NAME, arguments)``."""
+"""Functions the catalog answers: compiled to ``session.catalog_function(NAME, arguments)``."""
 
 from __future__ import annotations
 
@@ -108,12 +108,20 @@ def _build(call: Call) -> Expr:
         _typed(argument, numbers[at : at + 1] == "1").fn for at, argument in enumerate(call.args())
     )
     if not arguments:
-        return Expr(lambda s, v, r: s.catalog_function(name, ()), of)
+        return Expr(lambda session, variables, row: session.catalog_function(name, ()), of)
     if len(arguments) == 1:
         only = arguments[0]
-        return Expr(lambda s, v, r: s.catalog_function(name, (only(s, v, r),)), of)
+        return Expr(
+            lambda session, variables, row: session.catalog_function(
+                name, (only(session, variables, row),)
+            ),
+            of,
+        )
     return Expr(
-        lambda s, v, r: s.catalog_function(name, tuple([fn(s, v, r) for fn in arguments])), of
+        lambda session, variables, row: session.catalog_function(
+            name, tuple([fn(session, variables, row) for fn in arguments])
+        ),
+        of,
     )
 
 

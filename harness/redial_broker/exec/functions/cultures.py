@@ -67,9 +67,9 @@ def _format(call: Call) -> Expr:
     named = converted(call.arg(2), nvarchar(128)).fn if call.count == 3 else None
     inner = value.fn
 
-    def run(s: Any, v: Any, r: Any) -> str | None:
-        held, wanted = inner(s, v, r), pattern(s, v, r)
-        chosen = culture(named(s, v, r)) if named is not None else EN_US
+    def run(session: Any, variables: Any, row: Any) -> str | None:
+        held, wanted = inner(session, variables, row), pattern(session, variables, row)
+        chosen = culture(named(session, variables, row)) if named is not None else EN_US
         return None if held is None else write(held, wanted or "", chosen)
 
     return Expr(run, nvarchar(4000))
@@ -115,9 +115,9 @@ def parse_cast(node: ast.Cast, scope: Scope) -> Expr:
     )
     convert, attempt = explicit_conversion(NVARCHAR_MAX, of), node.function == "TRY_PARSE"
 
-    def run(s: Any, v: Any, r: Any) -> Any:
-        value = text(s, v, r)
-        chosen = culture(named(s, v, r)) if named is not None else EN_US
+    def run(session: Any, variables: Any, row: Any) -> Any:
+        value = text(session, variables, row)
+        chosen = culture(named(session, variables, row)) if named is not None else EN_US
         if value is None:
             return None
         try:

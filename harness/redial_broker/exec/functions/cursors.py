@@ -27,17 +27,19 @@ def _cursor_status(call: Call) -> Expr:
     known = call.scope.variables.get(name)
     slot = known[0] if known is not None and known[1] is None else -1
 
-    def run(s: Any, v: Any, r: Any) -> int | None:
+    def run(session: Any, variables: Any, row: Any) -> int | None:
         if source == "variable":
             if slot < 0:
                 return -3
-            cursor = s.cursors.get(v[slot]) if v[slot] is not None else None
+            cursor = session.cursors.get(variables[slot]) if variables[slot] is not None else None
             if cursor is None:
-                return value(s.engine, "cursor_status_unassigned")
+                return value(session.engine, "cursor_status_unassigned")
             return _status(cursor)
         if source not in {"local", "global"}:
             return None
-        cursor = s.cursors.get((len(s.frames), name) if source == "local" else ("", name))
+        cursor = session.cursors.get(
+            (len(session.frames), name) if source == "local" else ("", name)
+        )
         return -3 if cursor is None or not cursor.named else _status(cursor)
 
     return Expr(run, SMALLINT)

@@ -106,18 +106,20 @@ def as_datetime(of: SqlType) -> Callable[[object], datetime]:
 @function("GETUTCDATE", 0)
 @function("CURRENT_TIMESTAMP", 0)
 def _getdate(call: Call) -> Expr:
-    return Expr(lambda s, v, r: round_datetime(s.now()), DATETIME, False)
+    return Expr(lambda session, variables, row: round_datetime(session.now()), DATETIME, False)
 
 
 @function("SYSDATETIME", 0)
 @function("SYSUTCDATETIME", 0)
 def _sysdatetime(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.now(), DATETIME2, False)
+    return Expr(lambda session, variables, row: session.now(), DATETIME2, False)
 
 
 @function("SYSDATETIMEOFFSET", 0)
 def _sysdatetimeoffset(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.now().replace(tzinfo=UTC), DATETIMEOFFSET, False)
+    return Expr(
+        lambda session, variables, row: session.now().replace(tzinfo=UTC), DATETIMEOFFSET, False
+    )
 
 
 def add_months(moment: datetime, months: int) -> datetime:
@@ -284,7 +286,7 @@ def _weekly(part: str, moment: Expr) -> Expr:
         return (m.timetuple().tm_yday + start - 2) // 7 + 1
 
     count = weekday if part == "weekday" else week
-    body = "return count(lift(x0), s.options.datefirst)"
+    body = "return count(lift(x0), session.options.datefirst)"
     return Expr(closure(body, [moment], count=count, lift=lift), INT, moment.nullable)
 
 
@@ -397,6 +399,10 @@ def _isdate(call: Call) -> Expr:
     if group(argument.type) == "datetime":
         return strict(lambda x: 1, INT, [argument])
     if not argument.type.is_string:
-        return Expr(lambda s, v, r: 0, INT, False, True, 0)
+        return Expr(lambda session, variables, row: 0, INT, False, True, 0)
     read, inner = explicit_conversion(argument.type, DATETIME, None, try_=True), argument.fn
-    return Expr(lambda s, v, r: int(read(inner(s, v, r)) is not None), INT, False)
+    return Expr(
+        lambda session, variables, row: int(read(inner(session, variables, row)) is not None),
+        INT,
+        False,
+    )

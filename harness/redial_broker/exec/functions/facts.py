@@ -25,9 +25,9 @@ def _sessionproperty(call: Call) -> Expr:
     """SESSIONPROPERTY(option): 1 or 0, NULL for what is no such option."""
     name = call.text(0).fn
 
-    def run(s: Any, v: Any, r: Any) -> Variant | None:
-        attribute = _SESSION.get((name(s, v, r) or "").strip().upper())
-        return None if attribute is None else Variant(INT, int(getattr(s.options, attribute)))
+    def run(session: Any, variables: Any, row: Any) -> Variant | None:
+        attribute = _SESSION.get((name(session, variables, row) or "").strip().upper())
+        return None if attribute is None else Variant(INT, int(getattr(session.options, attribute)))
 
     return Expr(run, SQL_VARIANT)
 
@@ -62,8 +62,11 @@ def _collationproperty(call: Call) -> Expr:
     """CodePage, LCID, ComparisonStyle and Version of a collation the broker has; else NULL."""
     name, wanted = call.text(0).fn, call.text(1).fn
 
-    def run(s: Any, v: Any, r: Any) -> Variant | None:
-        collation, word = name(s, v, r), (wanted(s, v, r) or "").lower()
+    def run(session: Any, variables: Any, row: Any) -> Variant | None:
+        collation, word = (
+            name(session, variables, row),
+            (wanted(session, variables, row) or "").lower(),
+        )
         if collation is None or find_collation(collation) is None:
             return None
         values = {

@@ -93,10 +93,10 @@ def _formatmessage(call: Call) -> Expr:
     arguments = tuple(arg.fn for arg in call.args()[1:])
     text = template.fn
 
-    def run(s: object, v: object, r: object) -> str | None:
-        pattern = text(s, v, r)
+    def run(session: object, variables: object, row: object) -> str | None:
+        pattern = text(session, variables, row)
         if pattern is None:
             return None
-        return format_message(pattern, [fn(s, v, r) for fn in arguments])
+        return format_message(pattern, [fn(session, variables, row) for fn in arguments])
 
     return Expr(run, nvarchar(MAX_MESSAGE))

@@ -222,10 +222,10 @@ def _json_object(node: ast.JsonObject, scope: Scope) -> Expr:
     ]
     absent = node.absent
 
-    def run(s: Any, v: Any, r: Any) -> str:
+    def run(session: Any, variables: Any, row: Any) -> str:
         found = []
         for key, value, write in pairs:
-            name, held = key(s, v, r), value(s, v, r)
+            name, held = key(session, variables, row), value(session, variables, row)
             if name is None:
                 raise SqlError(13638)
             if held is not None or not absent:
@@ -241,10 +241,10 @@ def _json_array(node: ast.JsonArray, scope: Scope) -> Expr:
     items = [_held(value, scope) for value in node.values]
     absent = node.absent
 
-    def run(s: Any, v: Any, r: Any) -> str:
+    def run(session: Any, variables: Any, row: Any) -> str:
         found = []
         for value, write in items:
-            held = value(s, v, r)
+            held = value(session, variables, row)
             if held is not None or not absent:
                 found.append("null" if held is None else write(held))
         return "[" + ",".join(found) + "]"

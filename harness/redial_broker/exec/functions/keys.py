@@ -46,14 +46,25 @@ def _argument(argument: Expr, kind: str) -> Expr:
         return argument
     change = explicit_conversion(argument.type, VARBINARY_MAX)
     fn = argument.fn
-    return argument if change is None else Expr(lambda s, v, r: change(fn(s, v, r)), VARBINARY_MAX)
+    return (
+        argument
+        if change is None
+        else Expr(
+            lambda session, variables, row: change(fn(session, variables, row)), VARBINARY_MAX
+        )
+    )
 
 
 def _build(call: Call) -> Expr:
     name = call.name
     _, _, kinds, of = KEY_FUNCTIONS[name]
     fns = [_argument(argument, kind).fn for argument, kind in zip(call.args(), kinds)]
-    return Expr(lambda s, v, r: s.catalog_function(name, tuple([fn(s, v, r) for fn in fns])), of)
+    return Expr(
+        lambda session, variables, row: session.catalog_function(
+            name, tuple([fn(session, variables, row) for fn in fns])
+        ),
+        of,
+    )
 
 
 for _name, (_least, _most, _, _) in KEY_FUNCTIONS.items():

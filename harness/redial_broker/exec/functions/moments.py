@@ -113,7 +113,7 @@ def _datetrunc(call: Call) -> Expr:
     def run(value: object, first: int) -> object:
         return fit(lower(_truncated(lift(value), part, first), value))
 
-    body = "return f(x0, s.options.datefirst)"
+    body = "return f(x0, session.options.datefirst)"
     return Expr(closure(body, [moment], f=run), of, moment.nullable)
 
 
@@ -211,7 +211,7 @@ def _smalldatetimefromparts(call: Call) -> Expr:
 @function("TIMEFROMPARTS", 5)
 def _timefromparts(call: Call) -> Expr:
     digits = _digits(call, 4, "time")
-    make = lambda h, m, s, f: time(h, m, s, _micros(f, digits))  # noqa: E731
+    make = lambda hour, minute, second, part: time(hour, minute, second, _micros(part, digits))  # noqa: E731
     return strict(
         _constructed("time", make),
         sql_type("time", scale=digits),
@@ -314,7 +314,7 @@ def _zoned(of: SqlType) -> SqlType:
 
 @function("CURRENT_TIMEZONE_ID", 0)
 def _current_timezone_id(call: Call) -> Expr:
-    return Expr(lambda s, v, r: "UTC", sql_type("varchar", 64), False)
+    return Expr(lambda session, variables, row: "UTC", sql_type("varchar", 64), False)
 
 
 __all__ = ["in_zone", "time_zone", "zone_names"]

@@ -233,7 +233,11 @@ def _rand(call: Call) -> Expr:
 
     if call.count:
         return strict(of_seed, FLOAT, [call.integer(0)])
-    return Expr(lambda s, v, r: int(s.new_guid().replace("-", "")[19:], 16) / 16**13, FLOAT, False)
+    return Expr(
+        lambda session, variables, row: int(session.new_guid().replace("-", "")[19:], 16) / 16**13,
+        FLOAT,
+        False,
+    )
 
 
 @function("STR", 1, 3)
@@ -269,11 +273,11 @@ def _isnumeric(call: Call) -> Expr:
         return strict(lambda: 0, INT, [])
     if not argument.type.is_string:
         answer = int(is_number(argument.type))
-        return Expr(lambda s, v, r: answer, INT, False, True, answer)
+        return Expr(lambda session, variables, row: answer, INT, False, True, answer)
     inner = argument.fn
 
-    def run(s: object, v: object, r: object) -> int:
-        text = inner(s, v, r)
+    def run(session: object, variables: object, row: object) -> int:
+        text = inner(session, variables, row)
         return int(
             text is not None and (text.strip() in _LONE_SIGNS or bool(_NUMERIC.fullmatch(text)))
         )
@@ -326,10 +330,10 @@ def _checksum(call: Call) -> Expr:
         raise call.invalid(args[0], 1)
     shapes = tuple((arg.fn, key_of(arg.type)) for arg in args)
 
-    def run(s: object, v: object, r: object) -> int:
+    def run(session: object, variables: object, row: object) -> int:
         total = 0
         for fn, key in shapes:
-            value = fn(s, v, r)
+            value = fn(session, variables, row)
             shown = repr(key(value) if key and value is not None else value)
             total = zlib.crc32(shown.encode(), total)
         return total - (1 << 32) if total >> 31 else total

@@ -67,7 +67,9 @@ def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
         of, value = _CONSTANTS[name]
         return constant(value, of)
     if name == "@@DBTS":
-        return Expr(lambda s, v, r: s.catalog_function(name, ()), varbinary(8))
+        return Expr(
+            lambda session, variables, row: session.catalog_function(name, ()), varbinary(8)
+        )
     raise scope.refuse(f"global variable {node.name}", node)
 
 
@@ -90,8 +92,8 @@ _ERROR_PARTS = {
 def _error_part(call: Call) -> Expr:
     of, name = _ERROR_PARTS[call.name]
 
-    def run(s: object, v: object, r: object) -> object:
-        info = s.error_info
+    def run(session: object, variables: object, row: object) -> object:
+        info = session.error_info
         if info is None:
             return None
         value = getattr(info, name)
@@ -103,7 +105,7 @@ def _error_part(call: Call) -> Expr:
 
 @function("XACT_STATE", 0)
 def _xact_state(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.xact_state(), SMALLINT, False)
+    return Expr(lambda session, variables, row: session.xact_state(), SMALLINT, False)
 
 
 @function("ROWCOUNT_BIG", 0)
@@ -118,7 +120,7 @@ def _scope_identity(call: Call) -> Expr:
 
 @function("NEWID", 0)
 def _newid(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.new_guid(), UNIQUEIDENTIFIER, False)
+    return Expr(lambda session, variables, row: session.new_guid(), UNIQUEIDENTIFIER, False)
 
 
 @function("NEWSEQUENTIALID", 0)
@@ -155,7 +157,12 @@ def _suser_name(call: Call) -> Expr:
     if not call.count:
         return session_attribute("login_name", SYSNAME)
     argument, name = call.arg(0).fn, call.name
-    return Expr(lambda s, v, r: s.catalog_function(name, (argument(s, v, r),)), SYSNAME)
+    return Expr(
+        lambda session, variables, row: session.catalog_function(
+            name, (argument(session, variables, row),)
+        ),
+        SYSNAME,
+    )
 
 
 @function("USER_NAME", 0, 1)
@@ -163,7 +170,12 @@ def _user_name(call: Call) -> Expr:
     if not call.count:
         return session_attribute("user_name", SYSNAME)
     argument = call.arg(0).fn
-    return Expr(lambda s, v, r: s.catalog_function("USER_NAME", (argument(s, v, r),)), SYSNAME)
+    return Expr(
+        lambda session, variables, row: session.catalog_function(
+            "USER_NAME", (argument(session, variables, row),)
+        ),
+        SYSNAME,
+    )
 
 
 @function("CONTEXT_INFO", 0)
@@ -175,11 +187,11 @@ def _context_info(call: Call) -> Expr:
 def _session_context(call: Call) -> Expr:
     key = converted(call.arg(0), nvarchar(128)).fn
 
-    def run(s: object, v: object, r: object) -> Variant | None:
-        name = key(s, v, r)
+    def run(session: object, variables: object, row: object) -> Variant | None:
+        name = key(session, variables, row)
         if name is None:
             return None
-        held = s.session_context.get(name)
+        held = session.session_context.get(name)
         # A read-only key is kept with a mark beside its value.
         value = held[0] if isinstance(held, tuple) else held
         if value is None or isinstance(value, Variant):
@@ -211,8 +223,8 @@ _CONNECTION_PROPERTIES = {
 def _connectionproperty(call: Call) -> Expr:
     name = call.text(0).fn
 
-    def run(s: object, v: object, r: object) -> Variant | None:
-        wanted = name(s, v, r)
+    def run(session: object, variables: object, row: object) -> Variant | None:
+        wanted = name(session, variables, row)
         value = _CONNECTION_PROPERTIES.get(wanted.lower()) if wanted else None
         return None if value is None else Variant(nvarchar(48), value)
 

@@ -378,8 +378,8 @@ def _concat(call: Call) -> Expr:
     of = _joined_type(parts)
     fns, limit = tuple(part.fn for part in parts), of.length
 
-    def run(s: object, v: object, r: object) -> str:
-        text = "".join([x for x in (fn(s, v, r) for fn in fns) if x is not None])
+    def run(session: object, variables: object, row: object) -> str:
+        text = "".join([x for x in (fn(session, variables, row) for fn in fns) if x is not None])
         return text if limit == MAX or len(text) <= limit // 2 else clip(text, limit)
 
     return fold(Expr(run, of, False), parts)
@@ -397,8 +397,10 @@ def _concat_ws(call: Call) -> Expr:
         of = sql_type(of.name, MAX)
     separator, fns = parts[0].fn, tuple(part.fn for part in parts[1:])
 
-    def run(s: object, v: object, r: object) -> str:
-        between = separator(s, v, r) or ""
-        return between.join([x for x in (fn(s, v, r) for fn in fns) if x is not None])
+    def run(session: object, variables: object, row: object) -> str:
+        between = separator(session, variables, row) or ""
+        return between.join(
+            [x for x in (fn(session, variables, row) for fn in fns) if x is not None]
+        )
 
     return fold(Expr(run, of, False), parts)

@@ -79,10 +79,10 @@ def _binary_checksum(call: Call) -> Expr:
         else:
             raise call.refuse(f"BINARY_CHECKSUM of {arg.type.name}")
 
-    def run(s: Any, v: Any, r: Any) -> int:
+    def run(session: Any, variables: Any, row: Any) -> int:
         total = 0
         for fn, number in parts:
-            value = fn(s, v, r)
+            value = fn(session, variables, row)
             own = 0x7FFFFFFF if value is None else number(value)
             total = _rotated(total, own) if len(parts) > 1 else own
         return _signed(total)
@@ -95,13 +95,13 @@ def _crypt_gen_random(call: Call) -> Expr:
     """Bytes of the session's own stream: random to a program, the same in every run."""
     length = call.integer(0).fn
 
-    def run(s: Any, v: Any, r: Any) -> bytes | None:
-        wanted = length(s, v, r)
+    def run(session: Any, variables: Any, row: Any) -> bytes | None:
+        wanted = length(session, variables, row)
         if wanted is None or not 1 <= wanted <= 8000:
             return None
         data = b""
         while len(data) < wanted:
-            data += bytes.fromhex(s.new_guid().replace("-", ""))[8:]
+            data += bytes.fromhex(session.new_guid().replace("-", ""))[8:]
         return data[:wanted]
 
     return Expr(run, varbinary(8000))

@@ -41,9 +41,10 @@ _STRING_AGG_BYTES = 8000
 
 @dataclass(slots=True)
 class Aggregate:
-    """A compiled aggregate. compute(s, v, rows) -> value, over the rows of one group.
+    """A compiled aggregate. compute(session, variables, rows) -> value, over the rows of one group.
 
-    running() -> (add(s, v, row), value()) counts on from row to row; None where that is no gain.
+    running() -> (add(session, variables, row), value()) counts on from row to row; None where
+    that is no gain.
     """
 
     compute: Callable[[Any, Any, list[tuple]], Any]
@@ -95,10 +96,10 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
         if name not in {"COUNT", "COUNT_BIG"}:
             raise SqlError(102, "*", severity=15, aborts="scope")
         return Aggregate(
-            lambda s, v, rows: len(rows),
+            lambda session, variables, rows: len(rows),
             _count_type(name),
             False,
-            running=_counter(lambda s, v, row: 1),
+            running=_counter(lambda session, variables, row: 1),
         )
     # Over a window the argument may be an aggregate of the group: SUM(SUM(x)) OVER ().
     nested = node.over is None and has_aggregate(argument)
@@ -108,7 +109,7 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT")
     if name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}:
         return Aggregate(
-            lambda s, v, rows: len(values(s, v, rows)),
+            lambda session, variables, rows: len(values(session, variables, rows)),
             _count_type(name),
             False,
             running=_counter(operand.fn),
@@ -116,7 +117,8 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if name in STATISTICS or name == "CHECKSUM_AGG":
         made = checksum(operand) if name == "CHECKSUM_AGG" else statistic(name, operand)
         return Aggregate(
-            lambda s, v, rows: made(values(s, v, rows)), INT if name == "CHECKSUM_AGG" else FLOAT
+            lambda session, variables, rows: made(values(session, variables, rows)),
+            INT if name == "CHECKSUM_AGG" else FLOAT,
         )
     if name in {"MIN", "MAX"}:
         return _extreme(name, operand, values)
@@ -127,9 +129,9 @@ def _counter(fn: Fn) -> Callable[[], tuple[Callable, Callable]]:
     def begin() -> tuple[Callable, Callable]:
         count = 0
 
-        def add(s: Any, v: Any, row: tuple) -> None:
+        def add(session: Any, variables: Any, row: tuple) -> None:
             nonlocal count
-            count += fn(s, v, row) is not None
+            count += fn(session, variables, row) is not None
 
         return add, lambda: count
 
@@ -143,13 +145,15 @@ def _count_type(name: str) -> SqlType:
 def _values(operand: Expr, distinct: bool) -> Callable[[Any, Any, list[tuple]], list]:
     fn = operand.fn
     if not distinct:
-        return lambda s, v, rows: [x for row in rows if (x := fn(s, v, row)) is not None]
+        return lambda session, variables, rows: [
+            x for row in rows if (x := fn(session, variables, row)) is not None
+        ]
     key = comparison_key(operand.type, operand.collation)
 
-    def run(s: Any, v: Any, rows: list[tuple]) -> list:
+    def run(session: Any, variables: Any, rows: list[tuple]) -> list:
         found: dict[Any, Any] = {}
         for row in rows:
-            value = fn(s, v, row)
+            value = fn(session, variables, row)
             if value is not None:
                 found.setdefault(key(value), value)
         return list(found.values())
@@ -164,8 +168,8 @@ def _extreme(name: str, operand: Expr, values: Callable) -> Aggregate:
     key = comparison_key(of, operand.collation)
     pick = min if name == "MIN" else max
 
-    def run(s: Any, v: Any, rows: list[tuple]) -> Any:
-        found = values(s, v, rows)
+    def run(session: Any, variables: Any, rows: list[tuple]) -> Any:
+        found = values(session, variables, rows)
         return pick(found, key=key) if found else None
 
     return Aggregate(run, of, True, operand.collation)
@@ -181,8 +185,8 @@ def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
     limit = Decimal(10) ** (result.precision - result.scale) if kind == "exact" else None
     zero: Any = Decimal(0) if kind in {"exact", "money"} else 0
 
-    def run(s: Any, v: Any, rows: list[tuple]) -> Any:
-        found = values(s, v, rows)
+    def run(session: Any, variables: Any, rows: list[tuple]) -> Any:
+        found = values(session, variables, rows)
         if not found:
             return None
         return finish(sum(found, zero), len(found))
@@ -197,9 +201,9 @@ def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
     def begin() -> tuple[Callable, Callable]:
         total, count = zero, 0
 
-        def add(s: Any, v: Any, row: tuple) -> None:
+        def add(session: Any, variables: Any, row: tuple) -> None:
             nonlocal total, count
-            value = operand.fn(s, v, row)
+            value = operand.fn(session, variables, row)
             if value is not None:
                 total, count = total + value, count + 1
 
@@ -244,12 +248,12 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     ]
     limit = None if result.length == MAX else result.length
 
-    def run(s: Any, v: Any, rows: list[tuple]) -> Any:
-        rows = sort_rows(rows, order, s, v)
-        parts = [x for row in rows if (x := text(s, v, row)) is not None]
+    def run(session: Any, variables: Any, rows: list[tuple]) -> Any:
+        rows = sort_rows(rows, order, session, variables)
+        parts = [x for row in rows if (x := text(session, variables, row)) is not None]
         if not parts:
             return None
-        joined = (separator.fn(s, v, rows[0]) or "").join(parts)
+        joined = (separator.fn(session, variables, rows[0]) or "").join(parts)
         if limit is not None and len(joined) > limit:
             raise SqlError(9829)
         return joined
@@ -257,13 +261,17 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     return Aggregate(run, result, True, operand.collation)
 
 
-def sort_rows(rows: list[tuple], order: list[tuple[Expr, bool]], s: Any, v: Any) -> list[tuple]:
+def sort_rows(
+    rows: list[tuple], order: list[tuple[Expr, bool]], session: Any, variables: Any
+) -> list[tuple]:
     """Rows in the order of (expression, descending) pairs; NULLs first, last when descending."""
     for expr, descending in reversed(order):
         key, fn = comparison_key(expr.type, expr.collation), expr.fn
-        rows = sorted(rows, key=_row_key(key, fn, s, v), reverse=descending)
+        rows = sorted(rows, key=_row_key(key, fn, session, variables), reverse=descending)
     return rows
 
 
-def _row_key(key: Callable[[Any], Any], fn: Fn, s: Any, v: Any) -> Callable[[tuple], Any]:
-    return lambda row: key(fn(s, v, row))
+def _row_key(
+    key: Callable[[Any], Any], fn: Fn, session: Any, variables: Any
+) -> Callable[[tuple], Any]:
+    return lambda row: key(fn(session, variables, row))

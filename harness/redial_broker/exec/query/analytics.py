@@ -19,7 +19,7 @@ from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.frames import compile_frame
 
 Values = Callable[[Any, Any, list[tuple], list[Any]], list[Any]]
-"""(s, v, ordered rows of a partition, their order keys) -> one value per row."""
+"""(session, variables, ordered rows of a partition, their order keys) -> one value per row."""
 
 RANKS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE"})
 DISTRIBUTIONS = frozenset({"PERCENT_RANK", "CUME_DIST"})
@@ -49,9 +49,9 @@ def compile_analytic(node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlT
     if node.arguments:
         raise SqlError(174, node.name.name, 0, aborts="scope")
     values = {
-        "ROW_NUMBER": lambda s, v, rows, keys: list(range(1, len(rows) + 1)),
-        "RANK": lambda s, v, rows, keys: _ranks(keys),
-        "DENSE_RANK": lambda s, v, rows, keys: _dense(keys),
+        "ROW_NUMBER": lambda session, variables, rows, keys: list(range(1, len(rows) + 1)),
+        "RANK": lambda session, variables, rows, keys: _ranks(keys),
+        "DENSE_RANK": lambda session, variables, rows, keys: _dense(keys),
         "PERCENT_RANK": _percent_ranks,
         "CUME_DIST": _cumulative,
     }[name]
@@ -74,13 +74,13 @@ def _dense(keys: list[Any]) -> list[int]:
     return ranks
 
 
-def _percent_ranks(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[float]:
+def _percent_ranks(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[float]:
     """(rank - 1) / (rows - 1); 0 for the only row."""
     last = len(keys) - 1
     return [(rank - 1) / last if last else 0.0 for rank in _ranks(keys)]
 
 
-def _cumulative(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[float]:
+def _cumulative(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[float]:
     """Rows at or before the row in the order, by all rows."""
     found: list[float] = []
     for number in range(len(keys), 0, -1):
@@ -98,8 +98,8 @@ def _tiles(node: ast.FunctionCall, scope: Scope) -> Values:
             raise SqlError(4195, part.parts[-1], aborts="scope")
     count = converted(compile_expression(node.arguments[0], scope), BIGINT).fn
 
-    def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[int]:
-        groups = count(s, v, rows[0])
+    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[int]:
+        groups = count(session, variables, rows[0])
         if groups is None or groups <= 0:
             raise SqlError(4199, groups or 0, 1, "ntile")
         least, greater = divmod(len(rows), groups)
@@ -123,18 +123,18 @@ def _neighbour(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values,
         other = converted(compile_expression(node.arguments[2], scope), value.type).fn
     sign, skip = (-1 if name == "LAG" else 1), node.nulls == "IGNORE"
 
-    def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
-        values = [value.fn(s, v, row) for row in rows]
+    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+        values = [value.fn(session, variables, row) for row in rows]
         found = []
         for number, row in enumerate(rows):
-            distance = 1 if steps is None else steps(s, v, row)
+            distance = 1 if steps is None else steps(session, variables, row)
             if distance is not None and distance < 0:
                 raise SqlError(8730)
             at = None if distance is None else _away(values, number, sign, distance, skip)
             if at is not None:
                 found.append(values[at])
             else:
-                found.append(None if other is None else other(s, v, row))
+                found.append(None if other is None else other(session, variables, row))
         return found
 
     return run, value.type, True
@@ -162,8 +162,8 @@ def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlTy
     spans = compile_frame(node.over)
     first, skip = name == "FIRST_VALUE", node.nulls == "IGNORE"
 
-    def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
-        values = [value.fn(s, v, row) for row in rows]
+    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+        values = [value.fn(session, variables, row) for row in rows]
         found = []
         for start, stop in spans(keys):
             frame = values[start:stop]
@@ -197,8 +197,8 @@ def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values
         raise SqlError(8117, shown_name(value.type), name.lower(), aborts="scope")
     pick = _interpolated if continuous else _discrete
 
-    def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
-        values = [x for row in rows if (x := value.fn(s, v, row)) is not None]
+    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+        values = [x for row in rows if (x := value.fn(session, variables, row)) is not None]
         return [pick(values, part) if values else None] * len(rows)
 
     return run, FLOAT if continuous else value.type, True

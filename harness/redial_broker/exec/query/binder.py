@@ -123,8 +123,13 @@ class Binder:
             for part in node.call.arguments
         ]
 
-        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-            return list(answer(s, [None if fn is None else fn(s, v, r) for fn in arguments]))
+        def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+            return list(
+                answer(
+                    session,
+                    [None if fn is None else fn(session, variables, row) for fn in arguments],
+                )
+            )
 
         name = (node.alias or node.call.name.name).lower()
         return Source(
@@ -186,7 +191,9 @@ class Binder:
             source = Source(
                 columns,
                 qualifiers,
-                rows=_settled(found) if waits else lambda s, v, r: found.rows(s),
+                rows=_settled(found)
+                if waits
+                else lambda session, variables, row: found.rows(session),
             )
             for ordinal, column in enumerate(columns):
                 if column.name in found.lookups:
@@ -210,13 +217,13 @@ class Binder:
         nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
         leveled = bool(hints.names & LEVELS)
 
-        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-            if s.isolation == "snapshot" and not leveled:
+        def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+            if session.isolation == "snapshot" and not leveled:
                 raise NotSupported(
                     "SELECT from a queue under SNAPSHOT without a hint for another "
                     "isolation level: queues keep no row versions"
                 )
-            return queue.select_rows(s, nolock)
+            return queue.select_rows(session, nolock)
 
         columns = named_columns(queue.select_columns, queue.broker_names, self.context)
         return Source(
@@ -298,7 +305,9 @@ class Binder:
             columns,
             (node.alias.lower(),),
             lateral=True,
-            rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)],
+            rows=lambda session, variables, row: [
+                (item,) for item in rows_of(session, variables, row)
+            ],
             written=receiver(node.call.target, scope).rstrip("."),
         )
 
@@ -325,17 +334,17 @@ class Binder:
 def _settled(view: VirtualTable) -> Rows:
     """Rows of a view whose plain reads wait for uncommitted work."""
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        view.wait_for_others(s)
-        return view.rows(s)
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        view.wait_for_others(session)
+        return view.rows(session)
 
     return rows
 
 
 def _lookup(view: VirtualTable, column: str, waits: bool) -> Callable[[Any, Any], list[tuple]]:
-    def rows(s: Any, value: Any) -> list[tuple]:
+    def rows(session: Any, value: Any) -> list[tuple]:
         if waits:
-            view.wait_for_others(s)
-        return view.rows_with(s, column, value)
+            view.wait_for_others(session)
+        return view.rows_with(session, column, value)
 
     return rows

@@ -171,7 +171,7 @@ class Block:
         if most is None:
             return None
 
-        def limit(s: Any, v: Any, r: tuple) -> int:
+        def limit(session: Any, variables: Any, row: tuple) -> int:
             return most
 
         limit.positive = most > 0  # then one key of a unique index needs no limit
@@ -273,18 +273,18 @@ class Block:
         group = self.group.runner() if self.group is not None else None
         blank = [None] * len(memo)
         if group is None and having is None and not windows.found and not memo and not base:
-            return lambda s, v, r: read(s, v, ())
+            return lambda session, variables, row: read(session, variables, ())
 
-        def run(s: Any, v: Any, r: tuple) -> list[tuple]:
+        def run(session: Any, variables: Any, outer: tuple) -> list[tuple]:
             if blank:
                 memo[:] = blank
-            r = fit(r, base)
-            rows = read(s, v, r)
+            outer = fit(outer, base)
+            rows = read(session, variables, outer)
             if group is not None:
-                rows = group(s, v, r, rows)
+                rows = group(session, variables, outer, rows)
             if having is not None:
-                rows = [row for row in rows if having(s, v, row)]
-            return windows.run(s, v, rows) if windows.found else rows
+                rows = [row for row in rows if having(session, variables, row)]
+            return windows.run(session, variables, rows) if windows.found else rows
 
         return run
 
@@ -293,7 +293,7 @@ class Block:
         return Rowset(self.columns, self.rows(), self.correlated, self.from_.paths)
 
     def project(self) -> Callable[[Any, Any, tuple], tuple]:
-        """(s, v, source row) -> output row."""
+        """(session, variables, source row) -> output row."""
         return projection([item.expr for item in self.items])
 
     def rows(self) -> Rows:
@@ -309,24 +309,28 @@ class Block:
             return self._ordered(read, project)
         top, most = self.top, self.most
         if top is None and most is None:
-            return lambda s, v, r: [project(s, v, row) for row in read(s, v, r)]
+            return lambda session, variables, outer: [
+                project(session, variables, row) for row in read(session, variables, outer)
+            ]
 
-        def run(s: Any, v: Any, r: tuple) -> list[tuple]:
-            found = read(s, v, r)
+        def run(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+            found = read(session, variables, outer)
             if top is not None:
-                found = found[: top(s, v, r, len(found))]
+                found = found[: top(session, variables, outer, len(found))]
             if most is not None:
                 found = found[:most]
-            return [project(s, v, row) for row in found]
+            return [project(session, variables, row) for row in found]
 
         return run
 
     def _ordered(self, read: Rows, project: Callable[[Any, Any, tuple], tuple]) -> Rows:
         arrange = self.arrange()
 
-        def run(s: Any, v: Any, r: tuple) -> list[tuple]:
-            pairs = [(row, project(s, v, row)) for row in read(s, v, r)]
-            return [output for _, output in arrange(s, v, r, pairs)]
+        def run(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+            pairs = [
+                (row, project(session, variables, row)) for row in read(session, variables, outer)
+            ]
+            return [output for _, output in arrange(session, variables, outer, pairs)]
 
         return run
 
@@ -337,16 +341,16 @@ class Block:
         unique = row_key(self.columns) if self.select.distinct else None
         page = offset_of(self.tail.offset, self.outer)
 
-        def run(s: Any, v: Any, r: tuple, pairs: list[tuple]) -> list[tuple]:
+        def run(session: Any, variables: Any, row: tuple, pairs: list[tuple]) -> list[tuple]:
             if unique is not None:
                 pairs = distinct(pairs, lambda pair: unique(pair[1]))
             if keys:
-                pairs = sort_pairs(pairs, keys, s, v)
+                pairs = sort_pairs(pairs, keys, session, variables)
             if page is not None:
-                pairs = page(s, v, r, pairs)
+                pairs = page(session, variables, row, pairs)
             if top is not None:
-                count = top(s, v, r, len(pairs))
-                pairs = with_ties(pairs, keys, count, s, v) if ties else pairs[:count]
+                count = top(session, variables, row, len(pairs))
+                pairs = with_ties(pairs, keys, count, session, variables) if ties else pairs[:count]
             return pairs if most is None else pairs[:most]
 
         return run
@@ -361,24 +365,24 @@ def offset_of(
     skip = row_count(node.skip, scope, 10742)
     count = row_count(node.count, scope, 10744, 1) if node.count is not None else None
 
-    def run(s: Any, v: Any, r: tuple, rows: list) -> list:
-        rows = rows[skip(s, v, r) :]
-        return rows if count is None else rows[: count(s, v, r)]
+    def run(session: Any, variables: Any, row: tuple, rows: list) -> list:
+        rows = rows[skip(session, variables, row) :]
+        return rows if count is None else rows[: count(session, variables, row)]
 
     return run
 
 
 def projection(exprs: list[Expr]) -> Callable[[Any, Any, tuple], tuple]:
-    """(s, v, source row) -> output row."""
+    """(session, variables, source row) -> output row."""
     if all(expr.index >= 0 for expr in exprs):
         places = [expr.index for expr in exprs]
         if len(places) == 1:
             place = places[0]
-            return lambda s, v, r: (r[place],)
+            return lambda session, variables, row: (row[place],)
         take = itemgetter(*places)
-        return lambda s, v, r: take(r)
+        return lambda session, variables, row: take(row)
     fns = [expr.fn for expr in exprs]
     if len(fns) == 1:
         only = fns[0]
-        return lambda s, v, r: (only(s, v, r),)
-    return lambda s, v, r: tuple([fn(s, v, r) for fn in fns])
+        return lambda session, variables, row: (only(session, variables, row),)
+    return lambda session, variables, row: tuple([fn(session, variables, row) for fn in fns])

@@ -42,9 +42,9 @@ class Written:
     """What stands behind a query that is written through.
 
     table, slot: the base table. ordinals: per output column the base column, -1 for a computed one.
-    value(ordinal): closure (s, v, base row) of an output column, when only one table is behind it.
-    hidden: ordinal -> error of a computed column OUTPUT may not name. visible: whether a base row
-    satisfies the WHERE clauses on the way; checks: those of the levels WITH CHECK OPTION.
+    value(ordinal): closure (session, variables, base row) of an output column, when only one
+    table is behind it. hidden: ordinal -> error of a computed column OUTPUT may not name. visible:
+    whether a base row satisfies the WHERE clauses on the way; checks: those of the levels WITH CHECK OPTION.
     securables: what permissions are asked on: views, and the table where no chain covers it.
     """
 
@@ -141,9 +141,13 @@ class Body:
         read, arrange = block.source_rows(), block.arrange()
         project, key_at = block.project(), source.offset + len(source.columns)
 
-        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-            pairs = [(row, project(s, v, row)) for row in read(s, v, r)]
-            return [(*output, row[key_at]) for row, output in arrange(s, v, r, pairs)]
+        def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+            pairs = [
+                (row, project(session, variables, row)) for row in read(session, variables, outer)
+            ]
+            return [
+                (*output, row[key_at]) for row, output in arrange(session, variables, outer, pairs)
+            ]
 
         return rows, self._written(block, source), block.from_.paths
 
@@ -201,18 +205,24 @@ class Body:
 
 
 def _image(block: Any, source: Any) -> Callable[[Any, Any, tuple], tuple]:
-    """(s, v, base row) -> the row the block's expressions are evaluated over."""
+    """(session, variables, base row) -> the row the block's expressions are evaluated over."""
     behind, front = source.behind, (None,) * block.base
     if behind is None:
-        return lambda s, v, row: (*front, *row, None)
+        return lambda session, variables, row: (*front, *row, None)
     values = [behind.value(number) for number in range(len(source.columns))]
-    return lambda s, v, row: (*front, *[value(s, v, row) for value in values], None)
+    return lambda session, variables, row: (
+        *front,
+        *[value(session, variables, row) for value in values],
+        None,
+    )
 
 
 def _value(block: Any, image: Callable) -> Callable[[int], Callable[[Any, Any, tuple], Any]]:
     def column(ordinal: int) -> Callable[[Any, Any, tuple], Any]:
         fn = block.items[ordinal].expr.fn
-        return lambda s, v, row: fn(s, v, image(s, v, row))
+        return lambda session, variables, row: fn(
+            session, variables, image(session, variables, row)
+        )
 
     return column
 
@@ -223,10 +233,10 @@ def _visible(
     test = None if where is None else compile_condition(where, block.from_.scope)
     below = behind.visible if behind is not None else None
 
-    def visible(s: Any, v: Any, row: tuple) -> bool:
-        if below is not None and not below(s, v, row):
+    def visible(session: Any, variables: Any, row: tuple) -> bool:
+        if below is not None and not below(session, variables, row):
             return False
-        return test is None or test(s, v, image(s, v, row)) is True
+        return test is None or test(session, variables, image(session, variables, row)) is True
 
     return visible
 

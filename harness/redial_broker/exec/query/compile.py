@@ -189,7 +189,7 @@ class QueryCompiler:
         round_before: list[list[tuple]] = [[]]
         inner = dict(known)
         inner[table.name.lower()] = lambda: Rowset(
-            anchor.columns, lambda s, v, r: round_before[0], True
+            anchor.columns, lambda session, variables, row: round_before[0], True
         )
         rounds = [self._body(member, outer, inner) for member in members]
         if any(len(member.columns) != len(anchor.columns) for member in rounds):
@@ -197,8 +197,8 @@ class QueryCompiler:
         converts = [_converter(member.columns, anchor.columns) for member in rounds]
         limit = self.max_recursion
 
-        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-            found = last = anchor.rows(s, v, r)
+        def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+            found = last = anchor.rows(session, variables, outer)
             level = 0
             while last:
                 if level == limit and limit:
@@ -208,7 +208,7 @@ class QueryCompiler:
                 last = [
                     row
                     for member, convert in zip(rounds, converts)
-                    for row in convert(member.rows(s, v, r))
+                    for row in convert(member.rows(session, variables, outer))
                 ]
                 found = found + last
             return found
@@ -239,7 +239,9 @@ class QueryCompiler:
         left_rows, right_rows = left.rows, right.rows
         return Rowset(
             columns,
-            lambda s, v, r: combine(one(left_rows(s, v, r)), two(right_rows(s, v, r))),
+            lambda session, variables, row: combine(
+                one(left_rows(session, variables, row)), two(right_rows(session, variables, row))
+            ),
             left.correlated or right.correlated,
             left.paths + right.paths,
         )
@@ -261,11 +263,11 @@ class QueryCompiler:
         page = offset_of(node.offset, outer)
         inner, base = rowset.rows, scope_width(outer)
 
-        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-            r = fit(r, base)
-            pairs = [(r, row) for row in inner(s, v, r)]
-            found = [row for _, row in sort_pairs(pairs, keys, s, v)]
-            return found if page is None else page(s, v, r, found)
+        def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+            outer = fit(outer, base)
+            pairs = [(outer, row) for row in inner(session, variables, outer)]
+            found = [row for _, row in sort_pairs(pairs, keys, session, variables)]
+            return found if page is None else page(session, variables, outer, found)
 
         return Rowset(columns, rows, rowset.correlated, rowset.paths)
 
@@ -287,9 +289,9 @@ class QueryCompiler:
             columns = [_combined(one, two) for one, two in zip(columns, other)]
         lines = [(project, _converter(own, columns)) for own, project in rowsets]
 
-        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-            r = fit(r, width)
-            return [convert([project(s, v, r)])[0] for project, convert in lines]
+        def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+            row = fit(row, width)
+            return [convert([project(session, variables, row)])[0] for project, convert in lines]
 
         return Rowset(columns, rows, bool(width))
 

@@ -42,8 +42,8 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
         objects = _auto(node, columns, writers, block, fail, context)
     rows_of, root = rowset.rows, node.root
 
-    def count_and_text(s: Any, v: Any, r: tuple) -> tuple[int, str | None]:
-        found = rows_of(s, v, r)
+    def count_and_text(session: Any, variables: Any, row: tuple) -> tuple[int, str | None]:
+        found = rows_of(session, variables, row)
         if not found:
             return 0, None
         text = ",".join(objects(found))
@@ -51,8 +51,8 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
             text = f"[{text}]"
         return len(found), text if root is None else f"{{{json_string(root)}:{text}}}"
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        _, text = count_and_text(s, v, r)
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        _, text = count_and_text(session, variables, row)
         return [] if text is None else [(text,)]
 
     made = Rowset([QueryColumn(TEXT_COLUMN, NVARCHAR_MAX)], rows, rowset.correlated, rowset.paths)

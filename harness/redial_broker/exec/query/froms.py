@@ -147,8 +147,8 @@ def _rows(steps: list[Any], base: int) -> Rows:
         fetch = getattr(only, "fetch", None)
         if fetch is not None and not base:  # nothing stands before its columns
             return fetch
-        return lambda s, v, r: only(s, v, [r])
-    return lambda s, v, r: run_steps(steps, s, v, [r])
+        return lambda session, variables, row: only(session, variables, [row])
+    return lambda session, variables, row: run_steps(steps, session, variables, [row])
 
 
 def _scope(

@@ -114,10 +114,10 @@ class Grouping:
                 raise SqlError(8161, at, name, aborts="scope")
             numbers.append(self.canonical.index(canonical))
 
-        def run(s: Any, v: Any, r: tuple) -> int:
+        def run(session: Any, variables: Any, row: tuple) -> int:
             bits = 0
             for number in numbers:
-                bits = bits * 2 + (number not in r[place][-1])
+                bits = bits * 2 + (number not in row[place][-1])
             return bits
 
         return Expr(run, sql_type("tinyint") if name == "GROUPING" else INT, False)
@@ -133,28 +133,38 @@ class Grouping:
         made = self.aggregates[number]
         place = self.base + len(self.keys)
         return Expr(
-            lambda s, v, r: r[place][number], made.type, made.nullable, collation=made.collation
+            lambda session, variables, row: row[place][number],
+            made.type,
+            made.nullable,
+            collation=made.collation,
         )
 
     # ------------------------------------------------------------------ running
     def runner(self) -> Callable[[Any, Any, tuple, list[tuple]], list[tuple]]:
-        """run(s, v, outer row, rows) -> group rows, in order of first appearance."""
+        """run(session, variables, outer row, rows) -> group rows, in order of first appearance."""
         keys = [(key.fn, comparison_key(key.type, key.collation)) for key in self.keys]
         aggregates, base = self.aggregates, self.base
         sets = [[number in chosen for number in range(len(keys))] for chosen in self.sets]
         marks = [frozenset(chosen) for chosen in self.sets]
 
-        def run(s: Any, v: Any, r: tuple, rows: list[tuple]) -> list[tuple]:
-            outer = fit(r, base)
+        def run(session: Any, variables: Any, outer: tuple, rows: list[tuple]) -> list[tuple]:
+            outer = fit(outer, base)
             made: list[tuple] = []
-            total = bool(rows) or len(marks) == 1 or value(s.engine, "empty_grouping_set") == "row"
+            total = (
+                bool(rows)
+                or len(marks) == 1
+                or value(session.engine, "empty_grouping_set") == "row"
+            )
             for chosen, mark in zip(sets, marks):
                 groups: dict[Any, tuple[tuple, list[tuple]]] = {}
                 if not mark and total:  # the grand total is there without rows too (F-211)
                     groups[()] = ((None,) * len(keys), rows)
                 for row in rows if mark else ():
                     values = tuple(
-                        [fn(s, v, row) if use else None for (fn, _), use in zip(keys, chosen)]
+                        [
+                            fn(session, variables, row) if use else None
+                            for (fn, _), use in zip(keys, chosen)
+                        ]
                     )
                     group = tuple([key(value) for (_, key), value in zip(keys, values)])
                     found = groups.get(group)
@@ -163,7 +173,11 @@ class Grouping:
                     else:
                         found[1].append(row)
                 made += [
-                    (*outer, *values, (*[a.compute(s, v, members) for a in aggregates], mark))
+                    (
+                        *outer,
+                        *values,
+                        (*[a.compute(session, variables, members) for a in aggregates], mark),
+                    )
                     for values, members in groups.values()
                 ]
             return made
@@ -172,4 +186,4 @@ class Grouping:
 
 
 def _at(index: int) -> Callable[[Any, Any, tuple], Any]:
-    return lambda s, v, r: r[index]
+    return lambda session, variables, row: row[index]

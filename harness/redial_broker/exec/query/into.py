@@ -44,20 +44,20 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
         seen.add(column.name.lower())
     context.uses_temp = True  # the table does not exist yet when this is compiled
 
-    def run(s: Any, v: list) -> None:
-        rows = rowset.rows(s, v, ())
+    def run(session: Any, variables: list) -> None:
+        rows = rowset.rows(session, variables, ())
         for place, function in numbered:
             rows = [
                 (*row[:place], function.seed + number * function.increment, *row[place + 1 :])
                 for number, row in enumerate(rows)
             ]
         fresh = [replace(column) for column in columns]
-        table = create(s, name, TableDefinition(name.name, fresh, [], []))
-        writes = Writes(s, v, Target(table))
+        table = create(session, name, TableDefinition(name.name, fresh, [], []))
+        writes = Writes(session, variables, Target(table))
         for row in rows:
             writes.insert(row)
-        _continue_identity(s, table, rows)
-        s.done(SELECT_INTO, len(rows))
+        _continue_identity(session, table, rows)
+        session.done(SELECT_INTO, len(rows))
 
     return run
 
@@ -108,15 +108,15 @@ def _column(
     )
 
 
-def create(s: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
+def create(session: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
     """The new, empty table. Raises 2714 when the name is taken."""
     if is_temporary(name.name):
-        create_temporary(s, definition)
-        return s.temp_tables[name.name.lower()]
-    return create_permanent(s, name, definition)
+        create_temporary(session, definition)
+        return session.temp_tables[name.name.lower()]
+    return create_permanent(session, name, definition)
 
 
-def _continue_identity(s: Any, table: Table, rows: list[tuple]) -> None:
+def _continue_identity(session: Any, table: Table, rows: list[tuple]) -> None:
     """The identity goes on behind the last value copied."""
     place = table.identity_column
     if place is None or not rows:
@@ -124,4 +124,4 @@ def _continue_identity(s: Any, table: Table, rows: list[tuple]) -> None:
     step = table.columns[place].identity[1]
     values = [row[place] for row in rows]
     last = max(values) if step > 0 else min(values)
-    s.engine.journal.assign(None, table, "next_identity", int(last) + step)
+    session.engine.journal.assign(None, table, "next_identity", int(last) + step)

@@ -82,8 +82,8 @@ class StepCompiler:
         reader.limit = step.limit
         fetch = compile_fetch(reader)
 
-        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
-            return [row + found for row in rows for found in fetch(s, v, row)]
+        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+            return [row + found for row in rows for found in fetch(session, variables, row)]
 
         run.fetch = fetch
         return self._looked_up(step, run) or run
@@ -129,24 +129,30 @@ class StepCompiler:
         cell = len(memo)
         memo.append(None)
 
-        def build(s: Any, v: Any, row: tuple) -> dict[Any, list[tuple]]:
+        def build(session: Any, variables: Any, row: tuple) -> dict[Any, list[tuple]]:
             base, table = fit(row, offset), {}
-            for found in read(s, v, base):
-                key = right_key(s, v, base + found)
+            for found in read(session, variables, base):
+                key = right_key(session, variables, base + found)
                 if key is not None:
                     table.setdefault(key, []).append(found)
             return table
 
-        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
             if not rows:
                 return []
             table = memo[cell]
             if table is None:
-                if may is not None and not may(s, v):
-                    return otherwise(s, v, rows)
-                table = memo[cell] = build(s, v, rows[0])
-            joined = [row + found for row in rows for found in table.get(left_key(s, v, row), ())]
-            return joined if test is None else [row for row in joined if test(s, v, row)]
+                if may is not None and not may(session, variables):
+                    return otherwise(session, variables, rows)
+                table = memo[cell] = build(session, variables, rows[0])
+            joined = [
+                row + found
+                for row in rows
+                for found in table.get(left_key(session, variables, row), ())
+            ]
+            return (
+                joined if test is None else [row for row in joined if test(session, variables, row)]
+            )
 
         return run
 
@@ -171,9 +177,9 @@ class StepCompiler:
         find = source.lookups[sarg.ordinal]
         value_fn = value_of(sarg.values[0], source.columns[sarg.ordinal].type, self.scope)
 
-        def rows_of(s: Any, v: Any, r: tuple) -> list[tuple]:
-            value = value_fn(s, v, r)
-            return [] if value is None else find(s, value)
+        def rows_of(session: Any, variables: Any, row: tuple) -> list[tuple]:
+            value = value_fn(session, variables, row)
+            return [] if value is None else find(session, value)
 
         return rows_of
 
@@ -181,13 +187,17 @@ class StepCompiler:
         rows_of = self._rows_of(step)
         test = residual([c.node for c in step.conditions], self.scope)
 
-        def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
-            found = rows_of(s, v, r)
-            return found if test is None else [row for row in found if test(s, v, row)]
+        def fetch(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+            found = rows_of(session, variables, outer)
+            return (
+                found if test is None else [row for row in found if test(session, variables, row)]
+            )
 
-        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
-            found = [row + other for row in rows for other in rows_of(s, v, row)]
-            return found if test is None else [row for row in found if test(s, v, row)]
+        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+            found = [row + other for row in rows for other in rows_of(session, variables, row)]
+            return (
+                found if test is None else [row for row in found if test(session, variables, row)]
+            )
 
         run.fetch = fetch
         return run
@@ -220,7 +230,9 @@ class StepCompiler:
             test = residual([c.node for c in own], self.scope)
             if test is None:
                 return rows_of
-            return lambda s, v, r: [x for x in rows_of(s, v, r) if test(s, v, r + x)]
+            return lambda session, variables, row: [
+                x for x in rows_of(session, variables, row) if test(session, variables, row + x)
+            ]
         mine = {id(c.node) for c in own}
         path = replace(step.path, residual=[c for c in step.path.residual if id(c) in mine])
         return compile_fetch(compile_reader(source, path, self.scope))
@@ -272,8 +284,10 @@ class StepCompiler:
     def _filter(self, conditions: list[Condition]) -> Step:
         test = residual([c.node for c in conditions], self.scope)
         if test is None:
-            return lambda s, v, rows: rows
-        return lambda s, v, rows: [row for row in rows if test(s, v, row)]
+            return lambda session, variables, rows: rows
+        return lambda session, variables, rows: [
+            row for row in rows if test(session, variables, row)
+        ]
 
     def _full(self, step: FullStep) -> Step:
         steps = self.compile(step.steps)
@@ -284,20 +298,22 @@ class StepCompiler:
         right_width = sum(s.width for s in step.sources)
         offset = min(s.offset for s in step.sources)
 
-        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
             outer = fit(rows[0] if rows else (), offset - left_width)
-            others = run_steps(steps, s, v, [fit(outer, offset)])
+            others = run_steps(steps, session, variables, [fit(outer, offset)])
             others = [row[offset:] for row in others]
             matched: set[int] = set()
             joined: list[tuple] = []
             by_key: dict[Any, list[int]] = {}
             for i, x in enumerate(others):
-                key = right_key(s, v, fit(outer, offset) + x)
+                key = right_key(session, variables, fit(outer, offset) + x)
                 if key is not None:
                     by_key.setdefault(key, []).append(i)
             for row in rows:
-                found = by_key.get(left_key(s, v, row), ())
-                hits = [i for i in found if test is None or test(s, v, row + others[i])]
+                found = by_key.get(left_key(session, variables, row), ())
+                hits = [
+                    i for i in found if test is None or test(session, variables, row + others[i])
+                ]
                 matched.update(hits)
                 joined += [row + others[i] for i in hits] or [row + (None,) * right_width]
             empty = outer + (None,) * left_width
@@ -306,20 +322,20 @@ class StepCompiler:
         return run
 
 
-def run_steps(steps: list[Step], s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+def run_steps(steps: list[Step], session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
     """All steps, one after the other."""
     for step in steps:
-        rows = step(s, v, rows)
+        rows = step(session, variables, rows)
     return rows
 
 
 def _outer(steps: list[Step], width: int) -> Step:
     nothing = (None,) * width
 
-    def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+    def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
         joined: list[tuple] = []
         for row in rows:
-            joined += run_steps(steps, s, v, [row]) or [row + nothing]
+            joined += run_steps(steps, session, variables, [row]) or [row + nothing]
         return joined
 
     return run
@@ -329,14 +345,14 @@ def _key_function(keys: list[tuple[Expr, Expr, Any]], side: int) -> Fn:
     """The hash key of one side: None when a part is NULL, () when there is nothing to match by."""
     parts = [(key[side].fn, key[2]) for key in keys]
     if not parts:
-        return lambda s, v, r: ()
+        return lambda session, variables, row: ()
     if len(parts) == 1 and parts[0][1] is None:
         return parts[0][0]
 
-    def run(s: Any, v: Any, r: tuple) -> tuple | None:
+    def run(session: Any, variables: Any, row: tuple) -> tuple | None:
         found = []
         for fn, key in parts:
-            value = fn(s, v, r)
+            value = fn(session, variables, row)
             if value is None:
                 return None
             found.append(value if key is None else key(value))

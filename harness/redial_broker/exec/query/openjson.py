@@ -57,8 +57,8 @@ def openjson(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[
         columns, make = _schema(node.schema, scope, context)
     explicit = node.schema is not None
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        text, way = text_of(s, v, r), path_of(s, v, r)
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        text, way = text_of(session, variables, row), path_of(session, variables, row)
         if text is None or way is None:
             return []
         chosen = parse_path(way)

@@ -49,19 +49,19 @@ def openxml(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[Q
     number, way = converted(handle, INT).fn, converted(pattern, NVARCHAR_MAX).fn
     columns, fields = _schema(node.schema, scope, context)
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        tree, prefixes = _prepared(s, number(s, v, r))
-        mapping = (flags(s, v, r) or 0) if flags is not None else 0
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        tree, prefixes = _prepared(session, number(session, variables, row))
+        mapping = (flags(session, variables, row) or 0) if flags is not None else 0
         if mapping not in _MAPPINGS:
             raise context.not_supported(node, f"OPENXML with flags {mapping}")
-        found = _select(tree.getroot(), way(s, v, r) or "", prefixes, absolute=tree)
+        found = _select(tree.getroot(), way(session, variables, row) or "", prefixes, absolute=tree)
         return [tuple([read(item, mapping, prefixes) for read in fields]) for item in found]
 
     return columns, rows
 
 
-def _prepared(s: Any, handle: int | None) -> tuple[Any, dict[str, str]]:
-    held: Prepared | None = s.xml_documents.get(handle)
+def _prepared(session: Any, handle: int | None) -> tuple[Any, dict[str, str]]:
+    held: Prepared | None = session.xml_documents.get(handle)
     if held is None:
         raise SqlError(8179, handle or 0, state=5)
     return document(held[0]), dict(held[1])

@@ -35,7 +35,7 @@ class SortKey:
 
 
 Limit = Callable[[Any, Any, tuple, int], int]
-"""(s, v, outer row, rows there are) -> how many of them are wanted."""
+"""(session, variables, outer row, rows there are) -> how many of them are wanted."""
 
 
 def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int = 0) -> Fn:
@@ -45,8 +45,8 @@ def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int
         return expr.fn
     inner = expr.fn
 
-    def run(s: Any, v: Any, r: tuple) -> int:
-        count = inner(s, v, r)
+    def run(session: Any, variables: Any, row: tuple) -> int:
+        count = inner(session, variables, row)
         if count is None or count < least:
             raise SqlError(number)
         return count
@@ -61,11 +61,11 @@ def row_limit(top: ast.Top, scope: Scope) -> Limit:
     """
     if not top.percent:
         count = row_count(top.count, scope)
-        return lambda s, v, r, rows: count(s, v, r)
+        return lambda session, variables, row, rows: count(session, variables, row)
     share = converted(compile_expression(top.count, scope), FLOAT).fn
 
-    def run(s: Any, v: Any, r: tuple, rows: int) -> int:
-        percent = share(s, v, r)
+    def run(session: Any, variables: Any, row: tuple, rows: int) -> int:
+        percent = share(session, variables, row)
         if percent is None or not 0 <= percent <= 100:
             raise SqlError(1031)
         return ceil(Decimal(rows) * Decimal(str(percent)) / 100)
@@ -109,28 +109,28 @@ def sort_keys(
 
 
 def sort_pairs(
-    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], s: Any, v: Any
+    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], session: Any, variables: Any
 ) -> list[tuple[tuple, tuple]]:
     """(source row, output row) pairs in order; equal ones keep their order."""
     for sort in reversed(keys):
-        pairs = sorted(pairs, key=_pair_key(sort, s, v), reverse=sort.descending)
+        pairs = sorted(pairs, key=_pair_key(sort, session, variables), reverse=sort.descending)
     return pairs
 
 
-def _pair_key(sort: SortKey, s: Any, v: Any) -> Callable[[tuple], Any]:
+def _pair_key(sort: SortKey, session: Any, variables: Any) -> Callable[[tuple], Any]:
     key, output, fn = sort.key, sort.output, sort.fn
     if fn is None:
         return lambda pair: key(pair[1][output])
-    return lambda pair: key(fn(s, v, pair[0]))
+    return lambda pair: key(fn(session, variables, pair[0]))
 
 
 def with_ties(
-    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], count: int, s: Any, v: Any
+    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], count: int, session: Any, variables: Any
 ) -> list[tuple[tuple, tuple]]:
     """The first rows, and those equal in the order to the last of them."""
     if count <= 0 or count >= len(pairs):
         return pairs[: max(count, 0)]
-    keyed = [_pair_key(sort, s, v) for sort in keys]
+    keyed = [_pair_key(sort, session, variables) for sort in keys]
     last = [key(pairs[count - 1]) for key in keyed]
     while count < len(pairs) and [key(pairs[count]) for key in keyed] == last:
         count += 1

@@ -9,7 +9,7 @@ from redial_broker.exec.security import check
 
 
 def check_permission(
-    s: Any, permission: str, securable: Any, columns: tuple[int, ...] = ()
+    session: Any, permission: str, securable: Any, columns: tuple[int, ...] = ()
 ) -> None:
     """Raise 229 when the current principal may not; ownership chains are the catalog's business.
 
@@ -17,10 +17,10 @@ def check_permission(
 
     The owner of the database, by far the most frequent user, is let through at once.
     """
-    if securable is None or s.user is None or getattr(securable, "creator", 0):
+    if securable is None or session.user is None or getattr(securable, "creator", 0):
         return  # everybody may use a ##temporary table
-    if s.user.id != DBO or getattr(securable, "database", None) is not s.database:
-        check(s, permission, securable, columns)
+    if session.user.id != DBO or getattr(securable, "database", None) is not session.database:
+        check(session, permission, securable, columns)
 
 
 def column_numbers(ordinals: Any) -> tuple[int, ...]:

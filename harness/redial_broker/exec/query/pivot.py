@@ -96,10 +96,10 @@ def unpivoted(node: ast.Unpivot, compile_query: Compile, context: Any) -> Rowset
     labels = [(place, source.columns[place].name) for place in taken]
     inner = source.rows
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+    def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
         return [
             (*[row[i] for i in kept], row[place], label)
-            for row in inner(s, v, r)
+            for row in inner(session, variables, outer)
             for place, label in labels
             if row[place] is not None
         ]

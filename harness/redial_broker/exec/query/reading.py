@@ -1,7 +1,8 @@
 """Reading a stored table along its path: object lock, keys, residual conditions.
 
-Each function here returns a closure ``fetch(s, v, r) -> rows``; ``r`` is the part of the row to the
-left of the table (values of keys may come from it), the rows returned are the table's own columns.
+Each function here returns a closure ``fetch(session, variables, outer) -> rows``; ``outer`` is
+the part of the row to the left of the table (values of keys may come from it), the rows returned
+are the table's own columns.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def as_column(expr: Expr, column: SqlType) -> Expr:
     if convert is None:
         return expr
     inner = expr.fn
-    return Expr(lambda s, v, r: convert(inner(s, v, r)), column)
+    return Expr(lambda session, variables, row: convert(inner(session, variables, row)), column)
 
 
 def residual(conditions: list[ast.Predicate], scope: Scope) -> Fn | None:
@@ -56,8 +57,8 @@ def residual(conditions: list[ast.Predicate], scope: Scope) -> Fn | None:
     if len(tests) == 1:
         return tests[0]
 
-    def run(s: Any, v: Any, r: tuple) -> bool:
-        return all(test(s, v, r) for test in tests)
+    def run(session: Any, variables: Any, row: tuple) -> bool:
+        return all(test(session, variables, row) for test in tests)
 
     return run
 
@@ -76,26 +77,30 @@ class LockPlans:
         self.key = source.table.lock_key
         self._known: dict[tuple[str, bool], LockPlan] = {}
 
-    def get(self, s: Any) -> LockPlan:
+    def get(self, session: Any) -> LockPlan:
         """The plan under the session's current isolation level."""
         rcsi = self.database is not None and self.database.options["rcsi"]
-        found = self._known.get((s.options.isolation, rcsi))
+        found = self._known.get((session.options.isolation, rcsi))
         if found is None:
             found = lock_plan(
-                s.options.isolation, self.hints, rcsi=rcsi, write=self.write, key_only=self.key_only
+                session.options.isolation,
+                self.hints,
+                rcsi=rcsi,
+                write=self.write,
+                key_only=self.key_only,
             )
-            self._known[s.options.isolation, rcsi] = found
+            self._known[session.options.isolation, rcsi] = found
         return found
 
-    def repeatable(self, s: Any, v: Any) -> bool:
+    def repeatable(self, session: Any, variables: Any) -> bool:
         """Whether reading all of the table again now would take no lock it has not already."""
         source = self.source
         if source.slot >= 0 or source.table.temporary:
             return True
-        mode = self.get(s).mode
+        mode = self.get(session).mode
         if mode.hold or mode.readpast:
             return False
-        transaction = s.transaction or s.work()
+        transaction = session.transaction or session.work()
         table = source.table
         return all(
             writer is transaction
@@ -176,13 +181,13 @@ def _exact_fetch(reader: Reader) -> Fetch:
     securable, columns = _read(source)
     covered, with_key = reader.path.covered, source.with_key
 
-    def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
-        if s.user is not None:
-            check_permission(s, "SELECT", securable, columns)
-        transaction = s.transaction or s.work()
-        plan = plans.get(s)
+    def fetch(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        if session.user is not None:
+            check_permission(session, "SELECT", securable, columns)
+        transaction = session.transaction or session.work()
+        plan = plans.get(session)
         mode = plan.mode
-        engine = s.engine
+        engine = session.engine
         engine.locks.acquire(
             transaction, table_key, plan.table, short=plan.short, timeout=0 if mode.nowait else None
         )
@@ -192,11 +197,11 @@ def _exact_fetch(reader: Reader) -> Fetch:
             engine.transactions.versions.touch(transaction)
         prefix = []
         for fn, part in keys:
-            value = fn(s, v, r)
+            value = fn(session, variables, outer)
             if value is None:
                 return []
             prefix.append(part(value))
-        accept = None if test is None else lambda row: test(s, v, r + row)
+        accept = None if test is None else lambda row: test(session, variables, outer + row)
         found = engine.access.read(
             transaction, index, mode, accept, prefix=tuple(prefix), covered=covered
         )
@@ -237,19 +242,19 @@ def _general_fetch(reader: Reader) -> Fetch:
     prefixes, bounds = _prefixes(reader), _bounds(reader)
     limit_of, walks = reader.limit, source.after
 
-    def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
-        transaction = s.transaction or s.work()
+    def fetch(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        transaction = session.transaction or session.work()
         if slot >= 0:
-            here, mode = v[slot], _FREE
+            here, mode = variables[slot], _FREE
         elif table.temporary:
             here, mode = table, _FREE
         else:
-            if s.user is not None:
-                check_permission(s, "SELECT", securable, columns)
+            if session.user is not None:
+                check_permission(session, "SELECT", securable, columns)
             here = table
-            plan = plans.get(s)
+            plan = plans.get(session)
             mode = plan.mode
-            s.engine.locks.acquire(
+            session.engine.locks.acquire(
                 transaction,
                 plans.key,
                 plan.table,
@@ -257,21 +262,21 @@ def _general_fetch(reader: Reader) -> Fetch:
                 timeout=0 if mode.nowait else None,
             )
             if mode.snapshot:
-                s.engine.transactions.versions.enter(transaction, table)
+                session.engine.transactions.versions.enter(transaction, table)
             elif transaction.snapshot == MAY_TAKE:
-                s.engine.transactions.versions.touch(transaction)
+                session.engine.transactions.versions.touch(transaction)
         index = here.rows if number == 0 else here.indexes[number - 1]
-        limit = None if limit_of is None else limit_of(s, v, r)
-        between = bounds(s, v, r)
+        limit = None if limit_of is None else limit_of(session, variables, outer)
+        between = bounds(session, variables, outer)
         if between is None:
             return []
-        accept = None if test is None else lambda row: test(s, v, r + row)
+        accept = None if test is None else lambda row: test(session, variables, outer + row)
         found: list = []
-        for prefix in prefixes(s, v, r):
+        for prefix in prefixes(session, variables, outer):
             rest = None if limit is None else limit - len(found)
             if rest is not None and rest <= 0:
                 break
-            found += s.engine.access.read(
+            found += session.engine.access.read(
                 transaction,
                 index,
                 mode,
@@ -281,7 +286,7 @@ def _general_fetch(reader: Reader) -> Fetch:
                 high=between[1],
                 covered=covered,
                 limit=rest,
-                after=v[-1] if walks else None,
+                after=variables[-1] if walks else None,
             )
         if path.backwards and limit is None and not walks:
             found.reverse()
@@ -293,20 +298,23 @@ def _general_fetch(reader: Reader) -> Fetch:
 
 
 def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
-    """(s, v, clustered key) -> the row there now, None when it is gone; locked as ``source`` is."""
+    """(session, variables, clustered key) -> the row there now, None when it is gone.
+
+    It is locked as ``source`` is.
+    """
     plans = LockPlans(source, key_only=False)
     table: Table = source.table
     slot, securable = source.slot, source.securable
 
-    def read(s: Any, v: Any, key: tuple) -> tuple | None:
+    def read(session: Any, variables: Any, key: tuple) -> tuple | None:
         if slot >= 0 or table.temporary:
-            here = table if slot < 0 else v[slot]
+            here = table if slot < 0 else variables[slot]
             return here.rows.entries.get(key)
-        if s.user is not None:
-            check_permission(s, "SELECT", securable)
-        transaction = s.transaction or s.work()
-        plan = plans.get(s)
-        s.engine.locks.acquire(
+        if session.user is not None:
+            check_permission(session, "SELECT", securable)
+        transaction = session.transaction or session.work()
+        plan = plans.get(session)
+        session.engine.locks.acquire(
             transaction,
             plans.key,
             plan.table,
@@ -314,8 +322,8 @@ def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
             timeout=0 if plan.mode.nowait else None,
         )
         if plan.mode.snapshot:
-            s.engine.transactions.versions.enter(transaction, table)
-        found = s.engine.access.read(transaction, table.rows, plan.mode, prefix=key, limit=1)
+            session.engine.transactions.versions.enter(transaction, table)
+        found = session.engine.access.read(transaction, table.rows, plan.mode, prefix=key, limit=1)
         return found[0][1] if found else None
 
     return read
@@ -325,13 +333,17 @@ def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:
     """The normalized leading key values to search for; several when an IN list is among them."""
     values = reader.values
     if not values:
-        return lambda s, v, r: [()]
+        return lambda session, variables, row: [()]
     several = any(len(alternatives) > 1 for alternatives in values)
 
-    def run(s: Any, v: Any, r: tuple) -> list[tuple]:
+    def run(session: Any, variables: Any, row: tuple) -> list[tuple]:
         columns = []
         for alternatives in values:
-            known = [part(value) for fn, part in alternatives if (value := fn(s, v, r)) is not None]
+            known = [
+                part(value)
+                for fn, part in alternatives
+                if (value := fn(session, variables, row)) is not None
+            ]
             if not known:
                 return []
             columns.append(known)
@@ -346,15 +358,15 @@ def _bounds(reader: Reader) -> Callable[[Any, Any, tuple], tuple[Any, Any] | Non
     """(low, high) of the next key column, each (value, inclusive) or None; None for NULL."""
     low, high, null_edge = reader.low, reader.high, reader.null_edge
     if low is None and high is None:
-        return lambda s, v, r: (None, None)
+        return lambda session, variables, row: (None, None)
 
-    def run(s: Any, v: Any, r: tuple) -> tuple[Any, Any] | None:
+    def run(session: Any, variables: Any, row: tuple) -> tuple[Any, Any] | None:
         found: list[Any] = []
         for side in (low, high):
             if side is None:
                 found.append(None)
                 continue
-            value = side[0](s, v, r)
+            value = side[0](session, variables, row)
             if value is None:
                 return None
             found.append((side[1](value), side[2]))

@@ -54,8 +54,8 @@ def string_split(
     sensitive = common_collation(text, separator).case_sensitive
     text_of, separator_of = text.fn, separator.fn
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        whole, mark = text_of(s, v, r), separator_of(s, v, r)
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        whole, mark = text_of(session, variables, row), separator_of(session, variables, row)
         if mark is None or len(mark) != 1:
             raise SqlError(214, "separator", "nchar(1)/nvarchar(1)")
         if whole is None:
@@ -103,9 +103,9 @@ def generate_series(
     start, stop, *step = [converted(part, of).fn for part in given]
     one = Decimal(1) if group(of) == "exact" else 1
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        low, high = start(s, v, r), stop(s, v, r)
-        by = step[0](s, v, r) if step else None
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        low, high = start(session, variables, row), stop(session, variables, row)
+        by = step[0](session, variables, row) if step else None
         if low is None or high is None or (step and by is None):
             return []
         if not step:

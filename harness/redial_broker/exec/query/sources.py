@@ -166,9 +166,9 @@ def guarded(securable: Any, rows: Rows) -> Rows:
     if securable is None:
         return rows
 
-    def checked(s: Any, v: Any, r: tuple) -> list[tuple]:
-        check_permission(s, "SELECT", securable)
-        return rows(s, v, r)
+    def checked(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        check_permission(session, "SELECT", securable)
+        return rows(session, variables, row)
 
     return checked
 

@@ -72,15 +72,15 @@ def _streamed(rowset: Rowset) -> Run:
     columns = [QueryColumn(column.name, of).result()]
     make = rowset.streamed
 
-    def run(s: Any, v: list) -> None:
-        count, text = make(s, v, ())
+    def run(session: Any, variables: list) -> None:
+        count, text = make(session, variables, ())
         pieces = (
             []
             if text is None
             else [(text[at : at + CHUNK],) for at in range(0, max(1, len(text)), CHUNK)]
         )
-        s.result(columns, pieces)
-        s.done(SELECT, count)
+        session.result(columns, pieces)
+        session.done(SELECT, count)
 
     return run
 
@@ -89,10 +89,10 @@ def _result(rowset: Rowset) -> Run:
     columns = [column.result() for column in rowset.columns]
     rows = rowset.rows
 
-    def run(s: Any, v: list) -> None:
-        found = rows(s, v, ())
-        s.result(columns, found)
-        s.done(SELECT, len(found))
+    def run(session: Any, variables: list) -> None:
+        found = rows(session, variables, ())
+        session.result(columns, found)
+        session.done(SELECT, len(found))
 
     return run
 
@@ -115,45 +115,49 @@ def _assignment(block: Block, context: Context) -> Run:
     if len(setters) == 1:
         slot, fn = setters[0]
 
-        def run_one(s: Any, v: list) -> None:
-            rows = pairs_of(s, v)
+        def run_one(session: Any, variables: list) -> None:
+            rows = pairs_of(session, variables)
             if len(rows) == 1:
-                v[slot] = fn(s, v, rows[0])
+                variables[slot] = fn(session, variables, rows[0])
             elif rows:
-                _assign_all(s, v, rows, setters, order)
-            s.done(SELECT, len(rows))
+                _assign_all(session, variables, rows, setters, order)
+            session.done(SELECT, len(rows))
 
         return run_one
 
-    def run(s: Any, v: list) -> None:
-        rows = pairs_of(s, v)
+    def run(session: Any, variables: list) -> None:
+        rows = pairs_of(session, variables)
         if rows:
-            _assign_all(s, v, rows, setters, order)
-        s.done(SELECT, len(rows))
+            _assign_all(session, variables, rows, setters, order)
+        session.done(SELECT, len(rows))
 
     return run
 
 
 def _assign_all(
-    s: Any, v: list, rows: list[tuple], setters: list[tuple[int, Fn]], order: list[int]
+    session: Any,
+    variables: list,
+    rows: list[tuple],
+    setters: list[tuple[int, Fn]],
+    order: list[int],
 ) -> None:
     """Assign row by row, in a copy: a statement that waits half way leaves no trace."""
-    work = v[:]
+    work = variables[:]
     for row in rows:
         for slot, fn in setters:
-            work[slot] = fn(s, work, row)
+            work[slot] = fn(session, work, row)
     for slot in order:
-        v[slot] = work[slot]
+        variables[slot] = work[slot]
 
 
 def _plain(block: Block) -> Callable[[Any, list], list[tuple]]:
     read, top = block.source_rows(), block.top
     if top is None:
-        return lambda s, v: read(s, v, ())
+        return lambda session, variables: read(session, variables, ())
 
-    def run(s: Any, v: list) -> list[tuple]:
-        found = read(s, v, ())
-        return found[: top(s, v, (), len(found))]
+    def run(session: Any, variables: list) -> list[tuple]:
+        found = read(session, variables, ())
+        return found[: top(session, variables, (), len(found))]
 
     return run
 
@@ -162,9 +166,9 @@ def _arranged(block: Block) -> Callable[[Any, list], list[tuple]]:
     read, arrange = block.source_rows(), block.arrange()
     project = projection([item.expr for item in block.items])
 
-    def run(s: Any, v: list) -> list[tuple]:
-        pairs = [(row, project(s, v, row)) for row in read(s, v, ())]
-        return [row for row, _ in arrange(s, v, (), pairs)]
+    def run(session: Any, variables: list) -> list[tuple]:
+        pairs = [(row, project(session, variables, row)) for row in read(session, variables, ())]
+        return [row for row, _ in arrange(session, variables, (), pairs)]
 
     return run
 
@@ -186,4 +190,4 @@ def assigned(expr: Expr, op: str, slot: int, of: Any) -> Fn:
     if convert is None:
         return expr.fn
     inner = expr.fn
-    return lambda s, v, r: convert(inner(s, v, r))
+    return lambda session, variables, row: convert(inner(session, variables, row))

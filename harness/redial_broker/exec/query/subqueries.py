@@ -14,8 +14,8 @@ from redial_broker.exec.query.rowset import QueryColumn, Rows, Rowset
 class Subquery:
     """The object the expression compiler gets for a nested query.
 
-    columns: its output; rows(s, v, r) and exists(s, v, r): r is the row of the enclosing query. One
-    that reads nothing of it is run once per run of the enclosing query block, whose ``memo`` keeps
+    columns: its output; rows and exists, of (session, variables, row): row is that of the enclosing
+    query. One that reads nothing of it is run once per run of the enclosing query block, whose ``memo`` keeps
     the result. What is not asked for is not compiled.
     """
 
@@ -50,7 +50,9 @@ class Subquery:
         """Whether there is a row: reads, and locks, no further than the first one."""
         rowset = self._compile(_probe(self._node), 1)
         rows = rowset.rows
-        return self._kept(lambda s, v, r: bool(rows(s, v, r)), rowset)
+        return self._kept(
+            lambda session, variables, row: bool(rows(session, variables, row)), rowset
+        )
 
     def _kept(self, function: Any, rowset: Rowset) -> Any:
         memo = self._memo
@@ -59,10 +61,10 @@ class Subquery:
         cell = len(memo)
         memo.append(None)
 
-        def run(s: Any, v: Any, r: tuple) -> Any:
+        def run(session: Any, variables: Any, row: tuple) -> Any:
             known = memo[cell]
             if known is None:
-                known = memo[cell] = (function(s, v, r),)
+                known = memo[cell] = (function(session, variables, row),)
             return known[0]
 
         return run

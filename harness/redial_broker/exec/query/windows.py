@@ -54,7 +54,7 @@ class Windows:
             self.scope.window = before
         number = len(self.found)
         self.found.append(window)
-        return Expr(lambda s, v, r: r[-1][number], window.type, window.nullable)
+        return Expr(lambda session, variables, row: row[-1][number], window.type, window.nullable)
 
     def _compile(self, node: ast.FunctionCall) -> Window:
         node = replace(node, over=self._whole(node.over))
@@ -111,13 +111,15 @@ class Windows:
             Window(
                 [],
                 order,
-                lambda s, v, rows, keys: [take.fn(s, v, row) for row in rows],
+                lambda session, variables, rows, keys: [
+                    take.fn(session, variables, row) for row in rows
+                ],
                 take.type,
                 False,
             )
         )
         number = len(self.found) - 1
-        return Expr(lambda s, v, r: r[-1][number], take.type, False)
+        return Expr(lambda session, variables, row: row[-1][number], take.type, False)
 
     def _ordered_by(self, node: ast.Expression) -> Expr:
         """5308, 5309: neither a column number nor another constant is an order."""
@@ -125,26 +127,28 @@ class Windows:
             raise SqlError(5308 if node.kind == "int" else 5309, aborts="scope")
         return compile_expression(node, self.scope)
 
-    def run(self, s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+    def run(self, session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
         """The rows, each with one more item: the tuple of its window values."""
-        columns = [self._column(window, s, v, rows) for window in self.found]
+        columns = [self._column(window, session, variables, rows) for window in self.found]
         return [(*row, tuple([column[i] for column in columns])) for i, row in enumerate(rows)]
 
     @staticmethod
-    def _column(window: Window, s: Any, v: Any, rows: list[tuple]) -> list[Any]:
+    def _column(window: Window, session: Any, variables: Any, rows: list[tuple]) -> list[Any]:
         split = [(e.fn, comparison_key(e.type, e.collation)) for e in window.partition]
         parts: dict[Any, list[tuple[int, tuple]]] = {}
         for number, row in enumerate(rows):
-            key = tuple([k(fn(s, v, row)) for fn, k in split])
+            key = tuple([k(fn(session, variables, row)) for fn, k in split])
             parts.setdefault(key, []).append((number, row))
         keys = [(e.fn, comparison_key(e.type, e.collation)) for e, _ in window.order]
         values: list[Any] = [None] * len(rows)
         for members in parts.values():
             numbered = [(*row, number) for number, row in members]
-            ordered = sort_rows(numbered, window.order, s, v)
-            order_keys = [tuple([k(fn(s, v, row)) for fn, k in keys]) for row in ordered]
+            ordered = sort_rows(numbered, window.order, session, variables)
+            order_keys = [
+                tuple([k(fn(session, variables, row)) for fn, k in keys]) for row in ordered
+            ]
             plain = [row[:-1] for row in ordered]
-            for row, value in zip(ordered, window.values(s, v, plain, order_keys)):
+            for row, value in zip(ordered, window.values(session, variables, plain, order_keys)):
                 values[row[-1]] = value
         return values
 
@@ -156,23 +160,23 @@ def _nested(node: ast.FunctionCall) -> Expr:
 def _aggregated(aggregate: Aggregate, spans: Spans) -> Values:
     """An aggregate over each row's frame; equal frames in a row are worked out once."""
 
-    def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
         frames = spans(keys)
         if aggregate.running is not None and all(start == 0 for start, _ in frames):
-            return _grown(aggregate, s, v, rows, frames)
+            return _grown(aggregate, session, variables, rows, frames)
         found: list[Any] = []
         for number, (start, stop) in enumerate(frames):
             if number and frames[number - 1] == (start, stop):
                 found.append(found[-1])
             else:
-                found.append(aggregate.compute(s, v, rows[start:stop]))
+                found.append(aggregate.compute(session, variables, rows[start:stop]))
         return found
 
     return run
 
 
 def _grown(
-    aggregate: Aggregate, s: Any, v: Any, rows: list[tuple], frames: list[Span]
+    aggregate: Aggregate, session: Any, variables: Any, rows: list[tuple], frames: list[Span]
 ) -> list[Any]:
     """Frames that all begin with the partition: each goes on where the one before ended."""
     add, value = aggregate.running()
@@ -180,7 +184,7 @@ def _grown(
     done, last = 0, None
     for number, (_, stop) in enumerate(frames):
         for row in rows[done:stop]:
-            add(s, v, row)
+            add(session, variables, row)
         if not number or stop > done:
             last = value()
         done = max(done, stop)

@@ -117,20 +117,20 @@ def _compiled(text: str, namespaces: tuple, label: str, focus: Type) -> Query:
 
 
 def _evaluator(target: Expr, query: Query, scope: Scope) -> Fn:
-    """(s, v, r) -> items of the query, None for a NULL instance."""
+    """(session, variables, row) -> items of the query, None for a NULL instance."""
     inner, evaluate = target.fn, query.run
     if not query.outside:
 
-        def run(s: object, v: object, r: object) -> list | None:
-            value = inner(s, v, r)
+        def run(session: object, variables: object, row: object) -> list | None:
+            value = inner(session, variables, row)
             return None if value is None else evaluate(context_of(value))
 
         return run
     read = accessors(query.outside, scope)
 
-    def run_with_values(s: object, v: object, r: object) -> list | None:
-        value = inner(s, v, r)
-        return None if value is None else evaluate(context_of(value), read(s, v, r))
+    def run_with_values(session: object, variables: object, row: object) -> list | None:
+        value = inner(session, variables, row)
+        return None if value is None else evaluate(context_of(value), read(session, variables, row))
 
     return run_with_values
 
@@ -171,8 +171,8 @@ def _value(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
         raise static.error(2389, "value()", atomized(expression.type))
     evaluate, convert = _evaluator(target, query, scope), _to_type(of)
 
-    def run(s: object, v: object, r: object) -> object:
-        items = evaluate(s, v, r)
+    def run(session: object, variables: object, row: object) -> object:
+        items = evaluate(session, variables, row)
         if not items:
             return None
         return None if _nil(items[0]) else convert(text_of(items[0]))
@@ -220,8 +220,8 @@ def _query(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
         raise query.static.error(2396)
     evaluate, prolog = _evaluator(target, query, scope), query.prolog
 
-    def run(s: object, v: object, r: object) -> str | None:
-        items = evaluate(s, v, r)
+    def run(session: object, variables: object, row: object) -> str | None:
+        items = evaluate(session, variables, row)
         return None if items is None else written(items, prolog)
 
     return Expr(run, XML)
@@ -245,8 +245,8 @@ def written(items: list, prolog: dict[str, str]) -> str:
 def _exist(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
     evaluate = _evaluator(target, _query_of(node, target, scope), scope)
 
-    def run(s: object, v: object, r: object) -> int | None:
-        items = evaluate(s, v, r)
+    def run(session: object, variables: object, row: object) -> int | None:
+        items = evaluate(session, variables, row)
         # A value, even false, is something that exists; only the empty sequence is not.
         return None if items is None else int(bool(items))
 
@@ -257,7 +257,7 @@ _METHODS = {"value": _value, "query": _query, "exist": _exist}
 
 
 def compile_nodes(call: ast.MethodCall, scope: Scope) -> Fn:
-    """``x.nodes('path')`` in FROM: (s, v, r) -> list of XmlNode, one per row.
+    """``x.nodes('path')`` in FROM: (session, variables, row) -> list of XmlNode, one per row.
 
     The column that holds them has type xml; only xml methods and IS NULL may touch it. 2374 for an
     expression that yields values.
@@ -271,8 +271,8 @@ def compile_nodes(call: ast.MethodCall, scope: Scope) -> Fn:
         raise query.static.error(2374, "nodes()")
     evaluate = _evaluator(target, query, scope)
 
-    def run(s: object, v: object, r: object) -> list[XmlNode]:
-        items = evaluate(s, v, r)
+    def run(session: object, variables: object, row: object) -> list[XmlNode]:
+        items = evaluate(session, variables, row)
         return [] if items is None else [XmlNode(item) for item in items]
 
     return run
@@ -306,12 +306,12 @@ def compile_modify(
     change = compile_dml(_text_of_argument(call, 0), static)
     inner, read, prolog = target.fn, accessors(change.outside, scope), dict(static.written)
 
-    def run(s: object, v: object, r: object) -> str:
-        value = inner(s, v, r)
+    def run(session: object, variables: object, row: object) -> str:
+        value = inner(session, variables, row)
         if value is None:
             raise SqlError(5302, "modify", name)
         root = fresh_tree(value)
-        change.apply(root, read(s, v, r))
+        change.apply(root, read(session, variables, row))
         return Writer(prolog).write([root])
 
     return Expr(run, XML)

@@ -77,15 +77,15 @@ def accessor_type(kind: str, name: str, label: str, scope: Scope) -> Type:
 def accessors(
     outside: Mapping[str, tuple[str, str]], scope: Scope
 ) -> Callable[[Any, Any, Any], dict[str, list]]:
-    """(s, v, r) -> key -> items of every accessor of a text."""
+    """(session, variables, row) -> key -> items of every accessor of a text."""
     readers = []
     for key, (kind, name) in outside.items():
         found = _found(kind, name, scope)
         readers.append((key, found.fn, _converter(found.type)))
     if not readers:
-        return lambda s, v, r: {}
-    return lambda s, v, r: {
-        key: [] if (value := fn(s, v, r)) is None else convert(value)
+        return lambda session, variables, row: {}
+    return lambda session, variables, row: {
+        key: [] if (value := fn(session, variables, row)) is None else convert(value)
         for key, fn, convert in readers
     }
 

@@ -159,7 +159,7 @@ def switches() -> str:
             s.fact,
             f"`{s.probe}`" if s.probe else f"none; by hand: {s.by_hand}",
         )
-        for s in sorted(SWITCHES.values(), key=lambda s: s.name)
+        for s in sorted(SWITCHES.values(), key=lambda switch: switch.name)
     ]
     return "\n".join(
         [

@@ -34,8 +34,8 @@ def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: A
     serialize: Serialize = modes[node.mode](clause)
     rows_of, typed = rowset.rows, node.typed
 
-    def count_and_text(s: Any, v: Any, r: tuple) -> tuple[int, str | None]:
-        found = rows_of(s, v, r)
+    def count_and_text(session: Any, variables: Any, row: tuple) -> tuple[int, str | None]:
+        found = rows_of(session, variables, row)
         if not found:
             # No rows, no XML: not even the root (F-222).
             return 0, None
@@ -44,8 +44,8 @@ def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: A
             text = f"<{node.root}{root}>{text}</{node.root}>"
         return len(found), _EMPTY.sub(r"<\1\2/>", text) if typed else text
 
-    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        _, text = count_and_text(s, v, r)
+    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        _, text = count_and_text(session, variables, row)
         return [] if text is None and not typed else [(text,)]
 
     made = Rowset(
