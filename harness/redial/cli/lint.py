@@ -67,9 +67,9 @@ def _rendered(console: Console, config: str) -> list[Row]:
 
 def _templates(console: Console, configs: list[str], fix: bool) -> list[Row]:
     """Each template once, by style, as a configuration that installs it renders it."""
-    from redial.lint.style import lint_templates, templates
+    from redial.lint.style import lint_changed, templates
 
-    rows: list[Row] = []
+    wanted: list[tuple[str, Path]] = []
     left = templates()
     for name in configs:
         installed = set(template_files(load_named(name)))
@@ -77,12 +77,15 @@ def _templates(console: Console, configs: list[str], fix: bool) -> list[Row]:
         left = [path for path in left if path not in mine]
         if fix:
             _fix(console, name, mine)
-        with console.status(f"{name}: style of {len(mine)} templates"):
-            rows += [
-                (_shown(one.path), one.line, one.column, one.code, one.text)
-                for one in lint_templates(name, mine)
-            ]
-    return rows
+        wanted += [(name, path) for path in mine]
+    with console.status(f"style of {len(wanted)} templates"):
+        found, looked_at = lint_changed(wanted)
+    console.print(
+        f"style of {len(wanted)} templates: {looked_at} looked at, the others are what they were "
+        "when they were found clean",
+        highlight=False,
+    )
+    return [(_shown(one.path), one.line, one.column, one.code, one.text) for one in found]
 
 
 def _fix(console: Console, config: str, paths: list[Path]) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.templaters import TemplatedFile
 
-from redial.lint import plugin
+from redial.lint import clean, plugin
 from redial.paths import SQL, TEMPLATES
 from redial.tsql import TsqlSyntaxError, parse_script
 from redial.tsql.ast import structure
@@ -49,17 +54,45 @@ def templates() -> list[Path]:
     return sorted(TEMPLATES.glob("*/*.sql.j2"))
 
 
-def lint_templates(config: str, paths: list[Path] | None = None) -> list[StyleFinding]:
-    """Findings of the templates as one configuration renders them."""
-    using = linter(config)
-    found = []
-    for path in templates() if paths is None else paths:
-        linted = using.lint_string(path.read_text(encoding="utf-8"), fname=str(path))
-        found += [
-            StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
-            for one in linted.get_violations()
-        ]
-    return found
+def lint_templates(config: str, paths: Sequence[Path]) -> list[StyleFinding]:
+    """Findings of those templates as one configuration, named, renders them."""
+    return [finding for path in paths for finding in _looked_at(config, path)]
+
+
+def lint_changed(
+    wanted: Sequence[tuple[str, Path]], workers: int | None = None
+) -> tuple[list[StyleFinding], int]:
+    """(findings, how many had to be looked at) of templates, each with its configuration's name.
+
+    What was clean before, and is what it was, is not looked at (``redial.lint.clean``). workers:
+    processes; by default one a processor, as a template takes half a second.
+    """
+    digests = {clean.digest(config, path): (config, path) for config, path in wanted}
+    before = dict.fromkeys(clean.known())
+    left = {digest: one for digest, one in digests.items() if digest not in before}
+    processes = min(workers or os.cpu_count() or 1, len(left))
+    if processes > 1:
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            found = list(pool.map(_looked_at, *zip(*left.values())))
+    else:
+        found = [_looked_at(config, path) for config, path in left.values()]
+    faulty = {digest for digest, findings in zip(left, found) if findings}
+    clean.keep(digests.keys() - faulty, before)
+    return [finding for findings in found for finding in findings], len(left)
+
+
+def _looked_at(config: str, path: Path) -> list[StyleFinding]:
+    linted = _kept_linter(config).lint_string(path.read_text(encoding="utf-8"), fname=str(path))
+    return [
+        StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
+        for one in linted.get_violations()
+    ]
+
+
+@lru_cache
+def _kept_linter(config: str) -> Linter:
+    """One a process: it takes a moment to make."""
+    return linter(config)
 
 
 def mended(text: str, name: str, using: Linter) -> str:

@@ -34,14 +34,19 @@ def oracle():
         pytest.skip(f"the oracle's wheels cannot be had ({said}); stored verdicts were checked")
 
 
+INSTALLATIONS = sorted({script.rsplit("/", 1)[0] for script in oracle_verdicts.stored()})
+"""Without rendering them: every process of the suite collects these tests."""
+
+
 def test_every_rendered_script_has_a_stored_verdict():
     """Fix: python tools/oracle_verdicts.py, which judges anew and stores."""
     assert oracle_verdicts.unjudged() == []
+    assert sorted(oracle_verdicts.installations()) == INSTALLATIONS
 
 
 @pytest.mark.oracle
 @pytest.mark.sampled(every=8)
-@pytest.mark.parametrize("name", sorted(oracle_verdicts.installations()))
+@pytest.mark.parametrize("name", INSTALLATIONS)
 def test_the_oracle_finds_nothing(name, oracle, tmp_path):
     scripts = oracle_verdicts.installations()[name]
     assert oracle_verdicts.judge(scripts, tmp_path, name) == []
