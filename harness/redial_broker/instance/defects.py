@@ -34,15 +34,18 @@ def described(error: Exception) -> str:
 class Defects(Part):
     """What was found last, as (where, type and text), oldest first; rewound with the rest."""
 
-    __slots__ = ("_journal", "found")
+    __slots__ = ("_journal", "ever", "found")
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
         self._journal = journal
         self.found: tuple[tuple[str, str], ...] = ()
+        self.ever = False
+        """Whether there was one, rewound or not."""
 
     def note(self, where: str, error: Exception) -> None:
         """Keep a defect. where: what it came out of, and so what it has ended."""
+        self.ever = True
         _LOG.error("defect of the embedded broker in %s", where, exc_info=error)
         self._journal.assign(
             None, self, "found", (*self.found[1 - KEPT :], (where, described(error)))

@@ -449,6 +449,8 @@ def persistent(
     scenario: Scenario, limits: Limits | None = None, read: set[str] | None = None
 ) -> Result:
     """Search a scenario's reduced graph. Deterministic. read: as of ``World``."""
-    searcher = Persistent(World(scenario, read), limits or Limits())
+    world = World(scenario, read)
     with collecting_seldom():
-        return searcher.run()
+        result = Persistent(world, limits or Limits()).run()
+    world.close()
+    return result

@@ -209,6 +209,7 @@ def reduced(scenario: Scenario, limits: Limits | None = None, *, sleep: bool = T
     world = World(scenario)
     result = Result(scenario.name)
     _descend(world, Footprints(world), limits, result, [], {}, sleep)
+    world.close()
     result.seconds = time.perf_counter() - started
     return result
 

@@ -31,7 +31,9 @@ def encode(scenario: Scenario, path: Iterable[Step]) -> str:
         world.take(step)
     parts = [(word, len(list(same))) for word, same in groupby(words)]
     text = ".".join(word if times == 1 else f"{word}x{times}" for word, times in parts)
-    return f"{text}@{world.hash(time=False).hex()[:DIGITS]}"
+    end = world.hash(time=False).hex()[:DIGITS]
+    world.close()
+    return f"{text}@{end}"
 
 
 def decode(scenario: Scenario, text: str) -> Violation:
@@ -57,7 +59,9 @@ def decode(scenario: Scenario, text: str) -> Violation:
             f"the path ends in state {now}, not in {end}: the scenario, its scripts or "
             "the broker have changed since"
         )
-    return Violation(ALSO.join(violated(world)), tuple(path))
+    names = violated(world)
+    world.close()
+    return Violation(ALSO.join(names), tuple(path))
 
 
 def violated(world: World) -> list[str]:

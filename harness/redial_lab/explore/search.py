@@ -216,9 +216,11 @@ def search(
 
     read: filled with the names of the engine's switches that were asked for.
     """
-    searcher = _Searcher(World(scenario, read), limits or Limits())
+    world = World(scenario, read)
     with collecting_seldom():
-        return searcher.run()
+        result = _Searcher(world, limits or Limits()).run()
+    world.close()
+    return result
 
 
 @contextmanager
@@ -258,6 +260,7 @@ def shortest(scenario: Scenario, violation: Violation) -> Violation:
             else:
                 at += size
         size //= 2
+    world.close()
     return Violation(violation.name, tuple(path))
 
 

@@ -23,6 +23,7 @@ def readable(scenario: Scenario, violation: Violation, most: int = MOST) -> Viol
     player = _Player(scenario, violation.name, most)
     path = player.fewer_steps(list(found.path))
     path = player.fewer_switches(path)
+    player.world.close()
     return Violation(violation.name, tuple(path))
 
 

@@ -100,6 +100,7 @@ def walk(scenario: Scenario, plan: Walks | None = None, read: set[str] | None = 
         if plan.until is not None and plan.until in result.violations:
             result.bounded_by = f"the first {plan.until!r}"
             break
+    world.close()
     result.states = len(seen)
     result.seconds = time.perf_counter() - started
     return result

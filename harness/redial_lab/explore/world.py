@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from hashlib import blake2b
 from struct import pack
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -14,6 +15,7 @@ from redial_broker.engine.types import Message
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.faults import KINDS
+from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
 from redial_lab.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
 from redial_lab.explore.timed import reads_clock
@@ -86,8 +88,10 @@ class World:
         """
         self.scenario = scenario
         self.faults = scenario.all_faults
-        with given(scenario.switches, read):
+        # Who asks which switches are read wants those that making it reads, too.
+        with given(scenario.switches, read), lending() if read is None else nullcontext() as loan:
             self.instance = cast("Searchable", scenario.prepare())
+        self._loan = loan
         if not isinstance(self.instance.clock, VirtualClock):
             raise ValueError(f"scenario {scenario.name}: the instance needs a virtual clock")
         self.instance.run()
@@ -119,6 +123,11 @@ class World:
         self.journal.recording = self.instance.searched = True
         for number in range(len(self.clients)):
             self._next_batch(number)
+
+    def close(self) -> None:
+        """Nobody looks at it any more, wherever it stands: its instance may serve others."""
+        if self._loan is not None:
+            self._loan.give_back()
 
     # ------------------------------------------------------------------ what may happen
     def steps(self) -> list[Step]:

@@ -13,8 +13,10 @@ from redial.config import Config, load
 from redial.paths import CONFIGS
 from redial.render import render
 from redial.tsql import split_batches
+from redial_broker.engine.switches import of_an_instance
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
+from redial_lab.explore.prepared import made
 from redial_lab.explore.world import CANCELLED, Client, Scenario, World
 
 if TYPE_CHECKING:
@@ -57,10 +59,24 @@ def deployed(
 ) -> Instance:
     """An instance on a virtual clock with the configuration installed in database Redial.
 
+    A search may be lent one that served another search (``redial_lab.explore.prepared``).
     first: batches run to quiescence before anything is searched (a warmed-up dialog, say).
     mutant: a known-bad variant of the scripts to install instead.
     Raises AssertionError naming file and message when a script fails.
     """
+    chosen = tuple(sorted(of_an_instance(switches or {}).items()))
+    key = (config.model_dump_json(by_alias=True), rcsi, first, mutant, chosen)
+    return made(key, lambda: _installed(config, rcsi, first, mutant, switches))
+
+
+def _installed(
+    config: Config,
+    rcsi: bool,
+    first: tuple[str, ...],
+    mutant: str | None,
+    switches: dict[str, Any] | None,  # each has a type of its own
+) -> Instance:
+    """What ``deployed`` says."""
     instance = Instance(seed=1, switches=switches)
     session = instance.connect()
     session.execute(f"CREATE DATABASE {DATABASE};")
