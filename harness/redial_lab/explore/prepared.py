@@ -18,8 +18,8 @@ from redial_broker.instance.snapshot import Snapshot
 if TYPE_CHECKING:
     from redial_broker.instance.instance import Instance
 
-KEPT = 8
-"""Instances kept by a process; the one unused for longest goes."""
+KEPT = 32
+"""Instances kept by a process, 8 MB each; the one unused for longest goes."""
 
 
 class _Prepared:

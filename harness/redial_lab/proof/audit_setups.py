@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.config import Config, load
 from redial.paths import CONFIGS
 from redial.render import render
-from redial.tsql import split_batches
+from redial.tsql import ScriptBatch, split_batches
 from redial_broker.engine.switches import of_an_instance
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 DATABASE = "Redial"
 EVENT = "//redial/audit/event"
+
+Scripts = tuple[tuple[str, tuple[ScriptBatch, ...]], ...]
+
+_SCRIPTS: dict[tuple[str, str | None], Scripts] = {}
+KEPT = 64
+"""Configurations and mutants whose scripts are rendered once a process."""
 
 
 def small_config(strategy: str = "two_phase", **timer: int) -> Config:
@@ -65,15 +71,29 @@ def deployed(
     Raises AssertionError naming file and message when a script fails.
     """
     chosen = tuple(sorted(of_an_instance(switches or {}).items()))
-    key = (config.model_dump_json(by_alias=True), rcsi, first, mutant, chosen)
-    return made(key, lambda: _installed(config, rcsi, first, mutant, switches))
+    scripts = _scripts(config, mutant)
+    key = (scripts, rcsi, first, chosen)
+    return made(key, lambda: _installed(scripts, rcsi, first, switches))
+
+
+def _scripts(config: Config, mutant: str | None) -> Scripts:
+    """(name, batches) of each script of a configuration, in order."""
+    key = config.model_dump_json(by_alias=True), mutant
+    if key not in _SCRIPTS:
+        if len(_SCRIPTS) >= KEPT:
+            _SCRIPTS.clear()
+        _SCRIPTS[key] = tuple(
+            (name, tuple(split_batches(text)))
+            for name, text in render(config, mutant=mutant).items()
+            if re.match(r"\d\d_", name)
+        )
+    return _SCRIPTS[key]
 
 
 def _installed(
-    config: Config,
+    scripts: Scripts,
     rcsi: bool,
     first: tuple[str, ...],
-    mutant: str | None,
     switches: dict[str, Any] | None,  # each has a type of its own
 ) -> Instance:
     """What ``deployed`` says."""
@@ -84,10 +104,8 @@ def _installed(
     session = instance.connect(DATABASE)
     if rcsi:
         session.execute(f"ALTER DATABASE {DATABASE} SET READ_COMMITTED_SNAPSHOT ON;")
-    for name, text in render(config, mutant=mutant).items():
-        if not re.match(r"\d\d_", name):
-            continue
-        for sql, line, count in split_batches(text):
+    for name, batches in scripts:
+        for sql, line, count in batches:
             for _ in range(count):
                 error = session.execute(sql).error()
                 if error is not None:
