@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.broker_views import moment
 from redial_broker.catalog.views import VIEW_SERVER_STATE, view
 from redial_broker.exec.database import Database
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 def brokers(db: Database) -> Iterable[tuple[Database, Any]]:
@@ -28,7 +32,7 @@ last_activated_time datetime?
 tasks_waiting int?""",
     VIEW_SERVER_STATE,
 )
-def queue_monitors(session: Any, db: Database) -> Iterable[tuple]:
+def queue_monitors(session: SessionState, db: Database) -> Iterable[RowValues]:
     """One row per queue with a monitor; tasks_waiting counts whoever waits in RECEIVE."""
     for database, broker in brokers(db):
         for queue in broker.queues():
@@ -54,7 +58,7 @@ procedure_name nvarchar(650)?
 execute_as int?""",
     VIEW_SERVER_STATE,
 )
-def activated_tasks(_: Any, db: Database) -> Iterable[tuple]:
+def activated_tasks(_: SessionState, db: Database) -> Iterable[RowValues]:
     """Activated tasks that are running."""
     for session in sorted(db.server.sessions(), key=lambda x: x.id):
         queue = getattr(session, "queue", None)
@@ -101,7 +105,7 @@ total_receives bigint?
 peer_arbitration_id uniqueidentifier?""",
     VIEW_SERVER_STATE,
 )
-def broker_connections(session: Any, db: Database) -> Iterable[tuple]:
+def broker_connections(session: SessionState, db: Database) -> Iterable[RowValues]:
     """None: there is no transport between instances."""
     return ()
 
@@ -124,6 +128,6 @@ time_consumed int
 message_id uniqueidentifier?""",
     VIEW_SERVER_STATE,
 )
-def forwarded_messages(session: Any, db: Database) -> Iterable[tuple]:
+def forwarded_messages(session: SessionState, db: Database) -> Iterable[RowValues]:
     """None: nothing is forwarded."""
     return ()

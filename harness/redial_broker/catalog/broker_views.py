@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.internal_tables import object_rows, shipped
 from redial_broker.catalog.object_views import SHIPPED_COLUMNS, object_row
@@ -16,6 +16,10 @@ from redial_broker.catalog.visibility import visible
 from redial_broker.engine.clock import EPOCH
 from redial_broker.exec.database import Database
 from redial_broker.ssb.names import FIRST_USER_ID
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 BY_INITIATOR, BY_TARGET = 1, 2
 
@@ -28,7 +32,7 @@ def moment(seconds: float | None) -> datetime | None:
     return EPOCH + timedelta(milliseconds=round(seconds * 300) / 0.3)
 
 
-def seen(session: Any, db: Database, kind: str, number: str) -> list[Any]:
+def seen(session: SessionState, db: Database, kind: str, number: str) -> list[Any]:
     """Definitions of a kind the reader may see, by id; those every database has are everybody's.
 
     kind: mapping of the broker; number: attribute with the id.
@@ -53,7 +57,7 @@ validation_desc nvarchar(60)?
 xml_collection_id int?""",
     broker_names=("name",),
 )
-def message_types(session: Any, db: Database) -> Iterable[tuple]:
+def message_types(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Message types. N reads BINARY in dumps of real servers, whatever the page says."""
     words = {"N ": "BINARY", "E ": "EMPTY", "X ": "XML"}
     for item in seen(session, db, "message_types", "message_type_id"):
@@ -75,7 +79,7 @@ service_contract_id int
 principal_id int?""",
     broker_names=("name",),
 )
-def contracts(session: Any, db: Database) -> Iterable[tuple]:
+def contracts(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Contracts."""
     for item in seen(session, db, "contracts", "contract_id"):
         yield item.name, item.contract_id, item.owner
@@ -89,7 +93,7 @@ message_type_id int
 is_sent_by_initiator bit
 is_sent_by_target bit""",
 )
-def contract_usages(session: Any, db: Database) -> Iterable[tuple]:
+def contract_usages(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Which side of a contract may send what."""
     types = db.broker.message_types
     for item in seen(session, db, "contracts", "contract_id"):
@@ -107,7 +111,7 @@ def contract_usages(session: Any, db: Database) -> Iterable[tuple]:
             )
 
 
-def seen_services(session: Any, db: Database) -> list[Any]:
+def seen_services(session: SessionState, db: Database) -> list[Any]:
     """Services the reader may see, by id."""
     test = visible(session, db)
     found = [item for item in db.broker.services.values() if test(item)]
@@ -123,7 +127,7 @@ principal_id int?
 service_queue_id int""",
     broker_names=("name",),
 )
-def services(session: Any, db: Database) -> Iterable[tuple]:
+def services(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Services."""
     for item in seen_services(session, db):
         yield item.name, item.service_id, item.owner, item.queue.object_id
@@ -135,7 +139,7 @@ def services(session: Any, db: Database) -> Iterable[tuple]:
 service_id int
 service_contract_id int""",
 )
-def service_contracts(session: Any, db: Database) -> Iterable[tuple]:
+def service_contracts(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Contracts a service may be a target for."""
     for item in seen_services(session, db):
         for number in sorted(
@@ -152,7 +156,7 @@ def service_contracts(session: Any, db: Database) -> Iterable[tuple]:
 service_id int
 service_queue_id int""",
 )
-def service_queues_used(session: Any, db: Database) -> Iterable[tuple]:
+def service_queues_used(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The queue of each service."""
     for item in seen_services(session, db):
         yield item.service_id, item.queue.object_id
@@ -170,7 +174,7 @@ is_enqueue_enabled bit
 is_retention_enabled bit
 is_poison_message_handling_enabled bit?""",
 )
-def service_queues(session: Any, db: Database) -> Iterable[tuple]:
+def service_queues(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Queues."""
     test = visible(session, db)
     for queue in db.broker.queues():
@@ -209,7 +213,7 @@ parent_minor_id int = 0
 lob_data_space_id int = 1
 filestream_data_space_id int? = None""",
 )
-def internal(session: Any, db: Database) -> Iterable[tuple]:
+def internal(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The tables queues keep their messages in."""
     for row in object_rows(session, db):
         yield (*row, row[4])
@@ -228,7 +232,7 @@ address nvarchar(256)?
 mirror_address nvarchar(256)?""",
     broker_names=("remote_service_name",),
 )
-def routes(session: Any, db: Database) -> Iterable[tuple]:
+def routes(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Routes; expired ones stay listed."""
     for item in sorted(db.broker.routes.values(), key=lambda r: r.route_id):
         yield (
@@ -255,7 +259,7 @@ remote_principal_id int?
 is_anonymous_on bit""",
     broker_names=("remote_service_name",),
 )
-def remote_service_bindings(session: Any, db: Database) -> Iterable[tuple]:
+def remote_service_bindings(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Remote service bindings; 0 stands for all contracts."""
     for item in sorted(db.broker.bindings.values(), key=lambda b: b.binding_id):
         yield (
@@ -279,7 +283,7 @@ remote_service_name nvarchar(256)?
 priority tinyint""",
     broker_names=("remote_service_name",),
 )
-def priorities(session: Any, db: Database) -> Iterable[tuple]:
+def priorities(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Conversation priorities."""
     broker = db.broker
     for item in sorted(broker.priorities.values(), key=lambda p: p.priority_id):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.views import view
@@ -13,6 +13,10 @@ from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.type_facts import SYSNAME_ID, max_length, precision_scale, type_id
 from redial_broker.exec.objects import SYSTEM_VIEWS, Constraint, TableType, View
 from redial_broker.exec.xml.schemas import xml_binding
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 COLUMN_COLUMNS = """
 object_id int
@@ -58,7 +62,9 @@ def user_type_id(db: Database, column: Column) -> int:
     return type_id(column.type)
 
 
-def column_row(db: Database, object_id: int, number: int, column: Column, default: int) -> tuple:
+def column_row(
+    db: Database, object_id: int, number: int, column: Column, default: int
+) -> tuple[Any, ...]:
     """The computed columns of sys.columns."""
     collation = (column.collation or DEFAULT_COLLATION) if column.type.is_string else None
     padded = column.type.is_string or column.type.is_binary
@@ -83,7 +89,7 @@ def column_row(db: Database, object_id: int, number: int, column: Column, defaul
 
 
 @view("sys.columns", COLUMN_COLUMNS)
-def columns(session: Any, db: Database) -> Iterable[tuple]:
+def columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Columns of user tables, views and table types."""
     defaults = {
         (o.parent_id, o.column): o.object_id
@@ -105,7 +111,7 @@ def columns(session: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.all_columns", COLUMN_COLUMNS)
-def all_columns(session: Any, db: Database) -> Iterable[tuple]:
+def all_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Columns of user tables and of system views."""
     yield from columns(session, db)
     for item in SYSTEM_VIEWS.values():
@@ -123,7 +129,7 @@ increment_value sql_variant?
 last_value sql_variant?
 is_not_for_replication bit? = 0""",
 )
-def identity_columns(session: Any, db: Database) -> Iterable[tuple]:
+def identity_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Identity columns with their counters."""
     from redial_broker.engine.types import Variant
 
@@ -150,7 +156,7 @@ definition nvarchar(max)?
 uses_database_collation bit = 1
 is_persisted bit""",
 )
-def computed_columns(session: Any, db: Database) -> Iterable[tuple]:
+def computed_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Computed columns with what they are computed from."""
     for table in seen_objects(session, db, Table):
         for number, column in enumerate(table.columns, 1):

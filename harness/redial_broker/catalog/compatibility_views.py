@@ -7,12 +7,16 @@ few of them, so the columns that hold such bits are refused.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.object_views import object_row, seen_objects
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
 from redial_broker.exec.objects import SYSTEM_VIEWS
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 _OLD_TYPES = {"PK": "K ", "UQ": "K "}
 """Column type of sysobjects where it is another than xtype."""
@@ -47,7 +51,7 @@ seltrig int = 0
 - category int
 cache smallint = 0""",
 )
-def sysobjects(session: Any, db: Database) -> Iterable[tuple]:
+def sysobjects(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The objects of sys.objects under their old column names."""
     for item in seen_objects(session, db):
         name, number, _, schema, parent, code, _, created, _ = object_row(db, item)
@@ -70,7 +74,7 @@ cmptlevel tinyint
 - filename nvarchar(260)
 version smallint? = 957""",
 )
-def sysdatabases(session: Any, db: Database) -> Iterable[tuple]:
+def sysdatabases(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The databases of sys.databases under their old column names."""
     databases = SYSTEM_VIEWS[("sys", "databases")]
     names = [column.name for column in databases.columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.broker_views import moment
 from redial_broker.catalog.views import view
@@ -14,11 +14,15 @@ from redial_broker.exec.switches import value
 from redial_broker.ssb.conversation import GONE, STATES
 from redial_broker.ssb.names import FIRST_USER_ID
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 UNSET = datetime(1900, 1, 1)
 """How unset times read in sys.conversation_endpoints."""
 
 
-def seen_endpoints(session: Any, db: Database) -> list[Any]:
+def seen_endpoints(session: SessionState, db: Database) -> list[Any]:
     """Endpoints as the reader's transaction sees them, in the order of their handles: looked at in
     that order too, for the explorer expects the same reads after the same reads.
     """
@@ -26,14 +30,16 @@ def seen_endpoints(session: Any, db: Database) -> list[Any]:
     return [e for handle in sorted(endpoints) if _seen(session, e := endpoints[handle])]
 
 
-def endpoint_by_handle(session: Any, db: Database, handle: str) -> Iterable[tuple]:
+def endpoint_by_handle(session: SessionState, db: Database, handle: str) -> Iterable[RowValues]:
     """The row of one conversation: procedures look their own up at every message."""
     e = db.broker.endpoints.get(handle)
     if e is not None and _seen(session, e):
         yield endpoint_row(session, e)
 
 
-def endpoints_of_conversation(session: Any, db: Database, conversation_id: str) -> Iterable[tuple]:
+def endpoints_of_conversation(
+    session: SessionState, db: Database, conversation_id: str
+) -> Iterable[RowValues]:
     """The rows of both sides of a conversation, as many as are in this database."""
     found = [db.broker.sides.get((conversation_id, initiator)) for initiator in (False, True)]
     for e in sorted((e for e in found if e is not None), key=lambda e: e.handle):
@@ -41,12 +47,12 @@ def endpoints_of_conversation(session: Any, db: Database, conversation_id: str) 
             yield endpoint_row(session, e)
 
 
-def _seen(session: Any, e: Any) -> bool:
+def _seen(session: SessionState, e: Any) -> bool:
     """Whether the reader's transaction sees an endpoint: not one that another has not committed."""
     return e.own != GONE and (e.creator is None or e.creator is session.transaction)
 
 
-def wait_for_endpoints(session: Any, db: Database) -> None:
+def wait_for_endpoints(session: SessionState, db: Database) -> None:
     """What a plain read of the endpoints waits for, if the switch says it does (F-126)."""
     if not value(session.engine, "endpoint_reads_wait"):
         return
@@ -58,7 +64,7 @@ def wait_for_endpoints(session: Any, db: Database) -> None:
         wait_for_row(session, owner, ("endpoint", db.id, handle))
 
 
-def wait_for_rows(session: Any, db: Database) -> None:
+def wait_for_rows(session: SessionState, db: Database) -> None:
     """What a plain read of the transmission queue waits for, if the switch says so (F-136)."""
     if value(session.engine, "transmission_reads_wait"):
         for handle in sorted(db.broker.senders):
@@ -67,7 +73,7 @@ def wait_for_rows(session: Any, db: Database) -> None:
             )
 
 
-def wait_for_row(session: Any, owner: Any, row: tuple) -> None:
+def wait_for_row(session: SessionState, owner: Any, row: RowValues) -> None:
     """Wait until ``owner``, if it is another's transaction, has ended. Raises Wait, 1222, 1205."""
     transaction = session.work()
     if owner is not None and owner is not transaction:
@@ -109,13 +115,13 @@ priority tinyint""",
     settle=wait_for_endpoints,
     broker_names=("far_service",),
 )
-def conversation_endpoints(session: Any, db: Database) -> Iterable[tuple]:
+def conversation_endpoints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Both sides of every conversation of the database."""
     for e in seen_endpoints(session, db):
         yield endpoint_row(session, e)
 
 
-def endpoint_row(session: Any, e: Any) -> tuple:
+def endpoint_row(session: SessionState, e: Any) -> RowValues:
     """The computed columns of one endpoint."""
     state = e.state(session.transaction)
     return (
@@ -152,7 +158,7 @@ conversation_group_id uniqueidentifier
 service_id int
 is_system bit""",
 )
-def conversation_groups(session: Any, db: Database) -> Iterable[tuple]:
+def conversation_groups(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Conversation groups with conversations in them."""
     groups = {e.group.group_id: e.group for e in seen_endpoints(session, db)}
     for group_id in sorted(groups):
@@ -184,7 +190,7 @@ priority tinyint""",
         "message_type_name",
     ),
 )
-def transmission_queue(session: Any, db: Database) -> Iterable[tuple]:
+def transmission_queue(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Messages that could not be delivered yet; empty for everyone but db_owner."""
     if (
         not sees_everything(session, db)

@@ -7,12 +7,16 @@ Left out: what takes a clock in the queue monitor (Task Limit Reached) or the di
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.views import VIEW_SERVER_STATE, view
 from redial_broker.engine.differences import differs
 from redial_broker.exec.database import Database
 from redial_broker.ssb import counters as of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 differs(
     "performance counters",
@@ -80,7 +84,7 @@ cntr_value bigint
 cntr_type int""",
     VIEW_SERVER_STATE,
 )
-def performance_counters(session: Any, db: Database) -> Iterable[tuple]:
+def performance_counters(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Counters of the two Broker objects; the other objects of a server are not here."""
     values = db.server.transport.counters.values
     running = sum(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
 from redial_broker.exec.security import has_server_permission, user_of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 @view(
@@ -80,7 +84,7 @@ delayed_durability int?
 delayed_durability_desc nvarchar(60)?
 is_memory_optimized_elevate_to_snapshot_on bit? = 0""",
 )
-def databases(session: Any, db: Database) -> Iterable[tuple]:
+def databases(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Every database; who may not enter one sees only master and tempdb besides its own."""
     everything = has_server_permission(session, "VIEW ANY DATABASE")
     for item in sorted(db.server.databases.values(), key=lambda d: d.id):
@@ -96,7 +100,7 @@ def databases(session: Any, db: Database) -> Iterable[tuple]:
         recovery = {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[item.recovery]
         broker, options = item.broker, item.options
 
-        def on(name: str, default: str = "OFF", options: dict = options) -> int:
+        def on(name: str, default: str = "OFF", options: dict[Any, Any] = options) -> int:
             return int(options.get(name, default) == "ON")
 
         pages = options.get("page_verify", "CHECKSUM")
@@ -170,7 +174,7 @@ is_read_only bit = 0
 is_sparse bit = 0
 - is_percent_growth bit""",
 )
-def database_files(session: Any, db: Database) -> Iterable[tuple]:
+def database_files(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The files CREATE DATABASE named, or the two a server would make; there are none on disk."""
     for number, (name, path, kind) in enumerate(files_of(db), 1):
         log = kind == "LOG"

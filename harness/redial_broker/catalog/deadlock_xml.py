@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.clock import EPOCH
 from redial_broker.engine.ids import short_hash
 from redial_broker.engine.locks import Deadlock, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 REPORTED_WAIT_MS = 2600
 """The server's monitor looks every 5 seconds; the seed's waiters had waited 2,600 ms. A deadlock is
@@ -122,7 +125,9 @@ class _Builder:
             "  </process>",
         ]
 
-    def client_attributes(self, session: Any, transaction: Transaction) -> list[tuple[str, Any]]:
+    def client_attributes(
+        self, session: SessionState, transaction: Transaction
+    ) -> list[tuple[str, Any]]:
         """What only a session with a client has."""
         started = when(session.statement_started or transaction.begun)
         timeout = session.lock_timeout
@@ -142,7 +147,7 @@ class _Builder:
             ("clientoption2", CLIENT_OPTION_2),
         ]
 
-    def frames(self, session: Any, stack: list) -> list[str]:
+    def frames(self, session: SessionState, stack: list[Any]) -> list[str]:
         """The execution stack, innermost first."""
         lines = []
         programs = [frame.program for frame in reversed(session.frames)]
@@ -159,7 +164,7 @@ class _Builder:
             lines.append(f"{escape(text)}    </frame>")
         return lines
 
-    def input_buffer(self, session: Any) -> str:
+    def input_buffer(self, session: SessionState) -> str:
         """The batch text, or for an RPC the procedure by database and object id."""
         if session.background:
             return ""
@@ -297,7 +302,7 @@ def transaction_number(transaction: Transaction) -> int:
     return transaction.descriptor
 
 
-def transaction_name(transaction: Transaction, stack: list) -> str:
+def transaction_name(transaction: Transaction, stack: list[Any]) -> str:
     """user_transaction, implicit_transaction, or the statement's verb in autocommit."""
     if transaction.user:
         return transaction.name

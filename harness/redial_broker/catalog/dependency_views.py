@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.names import find_object
 from redial_broker.catalog.object_views import OBJECT_COLUMNS, object_row, seen_objects
@@ -18,6 +18,10 @@ from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.dependencies import references_of, referrers, resolved, schema_bound
 from redial_broker.exec.objects import TABLE_FUNCTIONS, Constraint, Module, Synonym, type_code
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 differs(
     "sys.dm_sql_referenced_entities and sp_depends",
     "Rows for objects only, none for their columns.",
@@ -30,7 +34,7 @@ def quoted(parts: Iterable[str]) -> str:
 
 
 @view("sys.synonyms", OBJECT_COLUMNS + """base_object_name nvarchar(1035)?""")
-def synonyms(session: Any, db: Database) -> Iterable[tuple]:
+def synonyms(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Synonyms with the name they stand for, as written."""
     for item in seen_objects(session, db, Synonym):
         yield (*object_row(db, item), quoted(item.target.parts))
@@ -54,7 +58,7 @@ stats_generation_method int = 0
 stats_generation_method_desc varchar(255) = 'Sort based statistics'
 auto_drop bit? = 0""",
 )
-def stats(session: Any, db: Database) -> Iterable[tuple]:
+def stats(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Those of indexes, by index id, and those of CREATE STATISTICS; none are made by themselves."""
     for table in seen_objects(session, db, Table):
         last = 1
@@ -80,7 +84,7 @@ stats_id int
 stats_column_id int?
 column_id int?""",
 )
-def stats_columns(session: Any, db: Database) -> Iterable[tuple]:
+def stats_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Columns of statistics, in order."""
     for table in seen_objects(session, db, Table):
         last = 1
@@ -112,7 +116,7 @@ referenced_minor_id int = 0
 is_caller_dependent bit
 is_ambiguous bit = 0""",
 )
-def expression_dependencies(session: Any, db: Database) -> Iterable[tuple]:
+def expression_dependencies(session: SessionState, db: Database) -> Iterable[RowValues]:
     """By-name references of modules and constraints; temporary tables are not among them."""
     if not sees_definitions(session, db):
         # SELECT on it is db_owner's, VIEW DEFINITION on the database is asked for too (its page).
@@ -150,7 +154,7 @@ referencing_class_desc nvarchar(60)?
 is_caller_dependent bit""")
 
 
-def referencing_entities(session: Any, values: list) -> list[tuple]:
+def referencing_entities(session: SessionState, values: list[Any]) -> list[RowValues]:
     """sys.dm_sql_referencing_entities(name, class): who refers to an object."""
     database, item = find_object(session, str(values[0] or ""))
     if item is None or str(values[1] or "").upper() != "OBJECT":
@@ -175,7 +179,7 @@ is_caller_dependent bit
 is_ambiguous bit""")
 
 
-def referenced_entities(session: Any, values: list) -> list[tuple]:
+def referenced_entities(session: SessionState, values: list[Any]) -> list[RowValues]:
     """sys.dm_sql_referenced_entities(name, class): the objects a module refers to.
 
     A server has a row for each column too; columns are left out here.

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.names import find_object, split_name
 from redial_broker.catalog.views import system_id
@@ -31,6 +31,9 @@ from redial_broker.exec.objects import (
     type_code,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 Function = Callable[..., Any]
 
 
@@ -43,7 +46,7 @@ def function(*names: str, optional: int = 0) -> Callable[[Function], Function]:
     def register(call: Function) -> Function:
         needed = max(0, call.__code__.co_argcount - 1 - optional)
 
-        def answer(session: Any, args: tuple) -> Any:
+        def answer(session: SessionState, args: tuple[Any, ...]) -> Any:
             if any(value is None for value in args[:needed]):
                 return None
             return call(session, *args)
@@ -55,19 +58,19 @@ def function(*names: str, optional: int = 0) -> Callable[[Function], Function]:
     return register
 
 
-def catalog_function(session: Any, name: str, args: tuple) -> Any:
+def catalog_function(session: SessionState, name: str, args: tuple[Any, ...]) -> Any:
     """The value of a catalog function. name: upper case; KeyError when there is none."""
     return CATALOG_FUNCTIONS[name](session, args)
 
 
-def database_of(session: Any, number: int | None) -> Database | None:
+def database_of(session: SessionState, number: int | None) -> Database | None:
     """The database of an optional id argument."""
     return session.database if number is None else session.database.server.database_by_id(number)
 
 
 # ---------------------------------------------------------------------- objects
 @function("OBJECT_ID", optional=1)
-def object_id(session: Any, name: str, kind: str | None = None) -> int | None:
+def object_id(session: SessionState, name: str, kind: str | None = None) -> int | None:
     """Id of an object by name and, optionally, type code; constraints are found too."""
     if name is None:
         return None
@@ -100,13 +103,15 @@ def temporary_id(table: Table) -> int:
 
 
 @function("OBJECT_NAME", optional=1)
-def object_name(session: Any, number: int | None, database_id: int | None = None) -> str | None:
+def object_name(
+    session: SessionState, number: int | None, database_id: int | None = None
+) -> str | None:
     """Name of an object by id."""
     item = seen_by_id(session, number, database_id)
     return item.name if item is not None else None
 
 
-def seen_by_id(session: Any, number: int | None, database_id: int | None = None) -> Any:
+def seen_by_id(session: SessionState, number: int | None, database_id: int | None = None) -> Any:
     """The object with an id, when the reader may see it."""
     database = database_of(session, database_id)
     if database is None or number is None:
@@ -121,7 +126,7 @@ def seen_by_id(session: Any, number: int | None, database_id: int | None = None)
 
 @function("OBJECT_SCHEMA_NAME", optional=1)
 def object_schema_name(
-    session: Any, number: int | None, database_id: int | None = None
+    session: SessionState, number: int | None, database_id: int | None = None
 ) -> str | None:
     """Schema of an object by id."""
     item = seen_by_id(session, number, database_id)
@@ -129,7 +134,7 @@ def object_schema_name(
 
 
 @function("OBJECT_DEFINITION")
-def object_definition(session: Any, number: int) -> str | None:
+def object_definition(session: SessionState, number: int) -> str | None:
     """Text of a module or constraint."""
     item = seen_by_id(session, number)
     if isinstance(item, Module):
@@ -157,7 +162,7 @@ _IS_KIND = {
 
 
 @function("OBJECTPROPERTY", "OBJECTPROPERTYEX")
-def object_property(session: Any, number: int, name: str) -> int | None:
+def object_property(session: SessionState, number: int, name: str) -> int | None:
     """A property of an object; NULL for a property that is not known here."""
     item = seen_by_id(session, number)
     if item is None:
@@ -204,7 +209,7 @@ def table_property(table: Table, name: str) -> int | None:
 
 # ---------------------------------------------------------------------- schemas, databases, types
 @function("SCHEMA_ID")
-def schema_id(session: Any, name: str | None = None) -> int | None:
+def schema_id(session: SessionState, name: str | None = None) -> int | None:
     """Id of a schema; of the caller's default schema without an argument."""
     wanted = name if name is not None else default_schema(session)
     found = session.database.schemas.get(wanted.lower())
@@ -212,7 +217,7 @@ def schema_id(session: Any, name: str | None = None) -> int | None:
 
 
 @function("SCHEMA_NAME", optional=1)
-def schema_name(session: Any, number: int | None = None) -> str | None:
+def schema_name(session: SessionState, number: int | None = None) -> str | None:
     """Name of a schema by id; the caller's default schema without an argument."""
     if number is None:
         found = session.database.schemas.get(default_schema(session).lower())
@@ -220,13 +225,13 @@ def schema_name(session: Any, number: int | None = None) -> str | None:
     return next((x.name for x in session.database.schemas.values() if x.schema_id == number), None)
 
 
-def default_schema(session: Any) -> str:
+def default_schema(session: SessionState) -> str:
     """The caller's default schema."""
     return (session.user.default_schema if session.user is not None else None) or "dbo"
 
 
 @function("DB_ID")
-def db_id(session: Any, name: str | None = None) -> int | None:
+def db_id(session: SessionState, name: str | None = None) -> int | None:
     """Id of a database; of the current one without an argument."""
     if name is None:
         return session.database.id
@@ -235,14 +240,14 @@ def db_id(session: Any, name: str | None = None) -> int | None:
 
 
 @function("DB_NAME", optional=1)
-def db_name(session: Any, number: int | None = None) -> str | None:
+def db_name(session: SessionState, number: int | None = None) -> str | None:
     """Name of a database; of the current one without an argument."""
     found = database_of(session, number)
     return found.name if found is not None else None
 
 
 @function("ORIGINAL_DB_NAME")
-def original_db_name(session: Any) -> str:
+def original_db_name(session: SessionState) -> str:
     """The database named in the connection string; not kept apart from the login's default."""
     return (
         session.login.default_database
@@ -252,7 +257,7 @@ def original_db_name(session: Any) -> str:
 
 
 @function("TYPE_ID")
-def type_id_of(session: Any, name: str) -> int | None:
+def type_id_of(session: SessionState, name: str) -> int | None:
     """user_type_id of a type by name."""
     parts = split_name(name)
     if not parts:
@@ -269,7 +274,7 @@ def type_id_of(session: Any, name: str) -> int | None:
 
 
 @function("TYPE_NAME")
-def type_name(session: Any, number: int) -> str | None:
+def type_name(session: SessionState, number: int) -> str | None:
     """Name of a type by user_type_id."""
     if number == SYSNAME_ID:
         return "sysname"
@@ -281,14 +286,14 @@ def type_name(session: Any, number: int) -> str | None:
 
 # ---------------------------------------------------------------------- columns and indexes
 @function("COL_NAME")
-def col_name(session: Any, number: int, column: int) -> str | None:
+def col_name(session: SessionState, number: int, column: int) -> str | None:
     """Name of a column by table and column id."""
     columns = getattr(seen_by_id(session, number), "columns", None)
     return columns[column - 1].name if columns and 1 <= column <= len(columns) else None
 
 
 @function("COL_LENGTH")
-def col_length(session: Any, table: str, name: str) -> int | None:
+def col_length(session: SessionState, table: str, name: str) -> int | None:
     """Defined length of a column in bytes; -1 for (max)."""
     column = find_column(find_object(session, table)[1], name)
     return max_length(column.type) if column is not None else None
@@ -300,7 +305,7 @@ def find_column(item: Any, name: str) -> Any:
 
 
 @function("COLUMNPROPERTY")
-def column_property(session: Any, number: int, name: str, which: str) -> int | None:
+def column_property(session: SessionState, number: int, name: str, which: str) -> int | None:
     """A property of a column or of a procedure's parameter."""
     item = seen_by_id(session, number)
     column = find_column(item, name)
@@ -345,7 +350,7 @@ def find_index(item: Any, name: str) -> Any:
 
 
 @function("INDEXPROPERTY")
-def index_property(session: Any, number: int, name: str, which: str) -> int | None:
+def index_property(session: SessionState, number: int, name: str, which: str) -> int | None:
     """A property of an index."""
     index = find_index(seen_by_id(session, number), name)
     if index is None:
@@ -366,7 +371,7 @@ def index_property(session: Any, number: int, name: str, which: str) -> int | No
 
 
 @function("INDEX_COL")
-def index_col(session: Any, table: str, index_id: int, position: int) -> str | None:
+def index_col(session: SessionState, table: str, index_id: int, position: int) -> str | None:
     """Name of a key column of an index."""
     item = find_object(session, table)[1]
     if not isinstance(item, Table):
@@ -379,7 +384,7 @@ def index_col(session: Any, table: str, index_id: int, position: int) -> str | N
 
 @function("INDEXKEY_PROPERTY")
 def index_key_property(
-    session: Any, number: int, index_id: int, position: int, which: str
+    session: SessionState, number: int, index_id: int, position: int, which: str
 ) -> int | None:
     """A property of a key column of an index."""
     item = seen_by_id(session, number)
@@ -395,7 +400,7 @@ def index_key_property(
 
 # ---------------------------------------------------------------------- identity and sequences
 @function("IDENT_CURRENT")
-def ident_current(session: Any, name: str) -> int | None:
+def ident_current(session: SessionState, name: str) -> int | None:
     """Last identity value of a table in any session; the seed before the first one."""
     table = find_object(session, name)[1]
     if not isinstance(table, Table) or table.identity_column is None:
@@ -405,18 +410,18 @@ def ident_current(session: Any, name: str) -> int | None:
 
 
 @function("IDENT_SEED")
-def ident_seed(session: Any, name: str) -> int | None:
+def ident_seed(session: SessionState, name: str) -> int | None:
     """Seed of a table's identity column."""
     return _identity_part(session, name, 0)
 
 
 @function("IDENT_INCR")
-def ident_incr(session: Any, name: str) -> int | None:
+def ident_incr(session: SessionState, name: str) -> int | None:
     """Step of a table's identity column."""
     return _identity_part(session, name, 1)
 
 
-def _identity_part(session: Any, name: str, part: int) -> int | None:
+def _identity_part(session: SessionState, name: str, part: int) -> int | None:
     table = find_object(session, name)[1]
     if not isinstance(table, Table) or table.identity_column is None:
         return None
@@ -424,19 +429,19 @@ def _identity_part(session: Any, name: str, part: int) -> int | None:
 
 
 @function("MIN_ACTIVE_ROWVERSION")
-def min_active_rowversion(session: Any) -> bytes:
+def min_active_rowversion(session: SessionState) -> bytes:
     """The lowest rowversion in use by an open transaction, @@DBTS + 1 without one."""
     return session.database.min_active_rowversion()
 
 
 @function("@@DBTS")
-def dbts(session: Any) -> bytes:
+def dbts(session: SessionState) -> bytes:
     """The last rowversion given out."""
     return session.database.last_rowversion()
 
 
 @function("CURRENT_TRANSACTION_ID")
-def current_transaction_id(session: Any) -> int:
+def current_transaction_id(session: SessionState) -> int:
     """Id of the current transaction."""
     return (
         TransactionNumber(session.transaction.descriptor) if session.transaction is not None else 0
@@ -444,14 +449,14 @@ def current_transaction_id(session: Any) -> int:
 
 
 @function("GET_TRANSMISSION_STATUS")
-def get_transmission_status(session: Any, handle: str) -> str:
+def get_transmission_status(session: SessionState, handle: str) -> str:
     """Why the last message of a conversation could not be sent; '' when there is no reason."""
     endpoint = session.database.broker.endpoints.get(handle.upper())
     return endpoint.status if endpoint is not None else ""
 
 
 @function("PARSENAME")
-def parsename(session: Any, name: str, part: int) -> str | None:
+def parsename(session: SessionState, name: str, part: int) -> str | None:
     """A part of a dotted name, 1 the object."""
     parts = split_name(name)
     if parts is None or not 1 <= part <= min(4, len(parts)) or len(parts) > 4:
@@ -460,18 +465,18 @@ def parsename(session: Any, name: str, part: int) -> str | None:
 
 
 @function("CURRENT_TIMEZONE")
-def current_timezone(session: Any) -> str:
+def current_timezone(session: SessionState) -> str:
     """The instance runs in UTC."""
     return "(UTC) Coordinated Universal Time"
 
 
 @function("FILEPROPERTY")
-def fileproperty(session: Any, name: str, which: str) -> None:
+def fileproperty(session: SessionState, name: str, which: str) -> None:
     """There are no files."""
     return
 
 
 @function("ASSEMBLYPROPERTY")
-def assemblyproperty(session: Any, name: str, which: str) -> None:
+def assemblyproperty(session: SessionState, name: str, which: str) -> None:
     """There are no assemblies."""
     return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog import internal_tables
 from redial_broker.catalog.object_views import OBJECT_COLUMNS, object_row, seen_objects
@@ -13,13 +13,17 @@ from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.objects import Constraint, TableType
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 
 def table_indexes(table: Table) -> list[Index]:
     """The heap or the clustered index first, then the others by index id."""
     return [table.rows, *sorted(table.indexes, key=lambda index: index.index_id)]
 
 
-def indexed_tables(session: Any, db: Database) -> Iterator[tuple[int, Table]]:
+def indexed_tables(session: SessionState, db: Database) -> Iterator[tuple[int, Table]]:
     """(object id, table) of user tables and table types."""
     for table in seen_objects(session, db, Table):
         yield table.object_id, table
@@ -55,7 +59,7 @@ suppress_dup_key_messages bit? = 0
 auto_created bit? = 0
 optimize_for_sequential_key bit?""",
 )
-def indexes(session: Any, db: Database) -> Iterable[tuple]:
+def indexes(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Heaps and indexes."""
     for object_id, table in indexed_tables(session, db):
         for index in table_indexes(table):
@@ -99,7 +103,7 @@ is_descending_key bit?
 is_included_column bit?
 column_store_order_ordinal tinyint = 0""",
 )
-def index_columns(session: Any, db: Database) -> Iterable[tuple]:
+def index_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Key columns in key order, then included ones."""
     for object_id, table in indexed_tables(session, db):
         for index in table_indexes(table):
@@ -121,7 +125,7 @@ def index_columns(session: Any, db: Database) -> Iterable[tuple]:
 
 
 # ---------------------------------------------------------------------- constraints
-def constraints(session: Any, db: Database, *kinds: str) -> list[Constraint]:
+def constraints(session: SessionState, db: Database, *kinds: str) -> list[Constraint]:
     """Visible constraints of some kinds."""
     return [item for item in seen_objects(session, db, Constraint) if item.kind in kinds]
 
@@ -138,7 +142,7 @@ def table_of(db: Database, item: Constraint) -> Table:
 is_system_named bit
 is_enforced bit? = 1""",
 )
-def key_constraints(session: Any, db: Database) -> Iterable[tuple]:
+def key_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """PRIMARY KEY and UNIQUE constraints."""
     for item in constraints(session, db, "PRIMARY KEY", "UNIQUE"):
         index_id = next(
@@ -163,7 +167,7 @@ definition nvarchar(max)?
 uses_database_collation bit? = 1
 is_system_named bit""",
 )
-def check_constraints(session: Any, db: Database) -> Iterable[tuple]:
+def check_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """CHECK constraints."""
     for item in constraints(session, db, "CHECK"):
         yield (
@@ -183,7 +187,7 @@ def check_constraints(session: Any, db: Database) -> Iterable[tuple]:
 definition nvarchar(max)?
 is_system_named bit""",
 )
-def default_constraints(session: Any, db: Database) -> Iterable[tuple]:
+def default_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """DEFAULT constraints."""
     for item in constraints(session, db, "DEFAULT"):
         yield (*object_row(db, item), item.column, item.definition, int(item.system_named))
@@ -203,7 +207,7 @@ update_referential_action tinyint?
 update_referential_action_desc nvarchar(60)?
 is_system_named bit""",
 )
-def foreign_keys(session: Any, db: Database) -> Iterable[tuple]:
+def foreign_keys(session: SessionState, db: Database) -> Iterable[RowValues]:
     """FOREIGN KEY constraints."""
     for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
@@ -250,7 +254,7 @@ parent_column_id int
 referenced_object_id int
 referenced_column_id int""",
 )
-def foreign_key_columns(session: Any, db: Database) -> Iterable[tuple]:
+def foreign_key_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The columns of FOREIGN KEY constraints, in order."""
     for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
@@ -281,7 +285,7 @@ data_compression tinyint = 0
 data_compression_desc nvarchar(60)? = 'NONE'
 xml_compression bit? = 0""",
 )
-def partitions(session: Any, db: Database) -> Iterable[tuple]:
+def partitions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """One partition per heap or index, with its rows, uncommitted ones included."""
     yield from internal_tables.partition_rows(session, db)
     for table in seen_objects(session, db, Table):
@@ -313,7 +317,7 @@ partition_number int = 1
 - reserved_page_count bigint?
 row_count bigint?""",
 )
-def partition_stats(session: Any, db: Database) -> Iterable[tuple]:
+def partition_stats(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Row counts; there are no pages to count."""
     for number, table_id, index_id, _, rows in internal_tables.partition_rows(session, db):
         yield number, table_id, index_id, rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.index_views import constraints, table_of
 from redial_broker.catalog.object_views import seen_objects
@@ -15,6 +15,10 @@ from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.type_facts import catalog_name, max_length, precision_scale
 from redial_broker.exec.objects import Function, Procedure, View
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 _NUMBERS = frozenset(
     {"tinyint", "smallint", "int", "bigint", "decimal", "numeric", "money", "smallmoney"}
@@ -29,7 +33,7 @@ TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname
 TABLE_TYPE varchar(10)?""",
 )
-def tables(session: Any, db: Database) -> Iterable[tuple]:
+def tables(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Tables and views."""
     for item in seen_objects(session, db, (Table, View)):
         yield (db.name, item.schema, item.name, "BASE TABLE" if isinstance(item, Table) else "VIEW")
@@ -62,14 +66,14 @@ DOMAIN_CATALOG sysname?
 DOMAIN_SCHEMA sysname?
 DOMAIN_NAME sysname?""",
 )
-def columns(session: Any, db: Database) -> Iterable[tuple]:
+def columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Columns of tables and views."""
     for table in seen_objects(session, db, (Table, View)):
         for number, column in enumerate(table.columns, 1):
             yield column_row(db, table, number, column)
 
 
-def column_row(db: Database, table: Table, number: int, column: Column) -> tuple:
+def column_row(db: Database, table: Table, number: int, column: Column) -> RowValues:
     """One row of INFORMATION_SCHEMA.COLUMNS, computed columns only."""
     type_ = column.type
     precision, scale = precision_scale(type_)
@@ -119,7 +123,7 @@ VIEW_DEFINITION nvarchar(4000)?
 CHECK_OPTION varchar(7)?
 IS_UPDATABLE varchar(2)? = 'NO'""",
 )
-def views(session: Any, db: Database) -> Iterable[tuple]:
+def views(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Views; IS_UPDATABLE always says NO (its page)."""
     for item in seen_objects(session, db, View):
         text = item.shown_text
@@ -149,7 +153,7 @@ SQL_DATA_ACCESS nvarchar(30)?
 CREATED datetime
 LAST_ALTERED datetime""",
 )
-def routines(session: Any, db: Database) -> Iterable[tuple]:
+def routines(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Procedures and functions."""
     text = text_of(session, db)
     for item in seen_objects(session, db, (Procedure, Function)):
@@ -177,7 +181,7 @@ DEFAULT_CHARACTER_SET_CATALOG varchar(6) = None
 DEFAULT_CHARACTER_SET_SCHEMA varchar(3) = None
 DEFAULT_CHARACTER_SET_NAME sysname? = 'iso_1'""",
 )
-def schemata(session: Any, db: Database) -> Iterable[tuple]:
+def schemata(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Schemas."""
     for schema in sorted(db.schemas.values(), key=lambda item: item.schema_id):
         owner = db.principal(schema.owner)
@@ -197,7 +201,7 @@ CONSTRAINT_TYPE varchar(11)?
 IS_DEFERRABLE varchar(2) = 'NO'
 INITIALLY_DEFERRED varchar(2) = 'NO'""",
 )
-def table_constraints(session: Any, db: Database) -> Iterable[tuple]:
+def table_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Keys and checks."""
     for item in constraints(session, db, "PRIMARY KEY", "UNIQUE", "CHECK", "FOREIGN KEY"):
         table = table_of(db, item)
@@ -216,7 +220,7 @@ TABLE_NAME sysname
 COLUMN_NAME nvarchar(128)?
 ORDINAL_POSITION int""",
 )
-def key_column_usage(session: Any, db: Database) -> Iterable[tuple]:
+def key_column_usage(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Columns of keys and of foreign keys."""
     for item in constraints(session, db, "PRIMARY KEY", "UNIQUE"):
         table = table_of(db, item)
@@ -252,7 +256,7 @@ MATCH_OPTION varchar(7)? = 'SIMPLE'
 UPDATE_RULE varchar(11)?
 DELETE_RULE varchar(11)?""",
 )
-def referential_constraints(session: Any, db: Database) -> Iterable[tuple]:
+def referential_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """FOREIGN KEY constraints and the unique key each refers to."""
     for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign

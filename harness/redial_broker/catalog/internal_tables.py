@@ -7,9 +7,13 @@ locks nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.visibility import visible
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 SYS_SCHEMA = 4
 HOBT = 1 << 40
@@ -21,13 +25,13 @@ def shipped(item: Any) -> int:
     return int(getattr(item, "is_system", False))
 
 
-def queues(session: Any, db: Any) -> list[Any]:
+def queues(session: SessionState, db: Any) -> list[Any]:
     """Queues the reader may see, by object id."""
     test = visible(session, db)
     return [queue for queue in db.broker.queues() if test(queue)] if db.broker else []
 
 
-def object_rows(session: Any, db: Any) -> Iterator[tuple]:
+def object_rows(session: SessionState, db: Any) -> Iterator[RowValues]:
     """Their rows of sys.objects, is_ms_shipped included."""
     for queue in queues(session, db):
         created, modified = db.dates.get(queue.object_id, (db.created, db.created))
@@ -45,7 +49,7 @@ def object_rows(session: Any, db: Any) -> Iterator[tuple]:
         )
 
 
-def partition_rows(session: Any, db: Any) -> Iterable[tuple]:
+def partition_rows(session: SessionState, db: Any) -> Iterable[RowValues]:
     """(partition id, object id, index id, hobt id, rows) of their clustered indexes."""
     for queue in queues(session, db):
         number = HOBT + queue.internal_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
 from redial_broker.catalog.views import view
@@ -22,10 +22,14 @@ from redial_broker.exec.keys import (
 from redial_broker.exec.principals import certificate_sid, sid_text
 from redial_broker.exec.security import has_permission
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 MASTER_KEY_ID = 101
 
 
-def keys_of(session: Any, db: Database, kind: str) -> list[Any]:
+def keys_of(session: SessionState, db: Database, kind: str) -> list[Any]:
     """The certificates or keys of a database that the reader may see, by id."""
     seen = visible(session, db)
     found = [key for (each, _), key in sorted(db.keys.items()) if each == kind and seen(key)]
@@ -58,7 +62,7 @@ attested_by nvarchar(260)? = None
 pvt_key_last_backup_date datetime? = None
 key_length int?""",
 )
-def certificates(session: Any, db: Database) -> Iterable[tuple]:
+def certificates(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Certificates, as far as the reader may see them."""
     for c in keys_of(session, db, "CERTIFICATE"):
         facts, sid = c.facts, certificate_sid(c.thumbprint)
@@ -101,7 +105,7 @@ provider_type nvarchar(120)? = None
 cryptographic_provider_guid uniqueidentifier? = None
 cryptographic_provider_algid sql_variant? = None""",
 )
-def asymmetric_keys(session: Any, db: Database) -> Iterable[tuple]:
+def asymmetric_keys(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Asymmetric keys, as far as the reader may see them."""
     codes = {512: "1R", 1024: "2R", 2048: "3R", 3072: "5R", 4096: "4R"}
     for k in keys_of(session, db, "ASYMMETRIC KEY"):
@@ -139,7 +143,7 @@ provider_type nvarchar(120)? = None
 cryptographic_provider_guid uniqueidentifier? = None
 cryptographic_provider_algid sql_variant? = None""",
 )
-def symmetric_keys(session: Any, db: Database) -> Iterable[tuple]:
+def symmetric_keys(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The database master key; other symmetric keys cannot be made."""
     if db.master_key is not None and sees_definitions(session, db):
         yield (
@@ -161,7 +165,7 @@ crypt_type char(4)
 crypt_type_desc nvarchar(60)?
 - crypt_property varbinary(max)?""",
 )
-def key_encryptions(session: Any, db: Database) -> Iterable[tuple]:
+def key_encryptions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """How the master key is protected."""
     if db.master_key is None or not sees_definitions(session, db):
         return
@@ -183,7 +187,7 @@ modify_date datetime
 target_type nvarchar(100)?
 target_id int?""",
 )
-def database_scoped_credentials(session: Any, db: Database) -> Iterable[tuple]:
+def database_scoped_credentials(session: SessionState, db: Database) -> Iterable[RowValues]:
     """None: CREATE DATABASE SCOPED CREDENTIAL is refused."""
     return ()
 
@@ -199,7 +203,7 @@ crypt_type char(4)
 crypt_type_desc nvarchar(60)?
 crypt_property varbinary(max)""",
 )
-def crypt_properties(session: Any, db: Database) -> Iterable[tuple]:
+def crypt_properties(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Signatures of the modules the reader may see."""
     seen = visible(session, db)
     for number, marks in sorted(db.signatures.items()):
@@ -219,7 +223,7 @@ def crypt_properties(session: Any, db: Database) -> Iterable[tuple]:
 
 # ---------------------------------------------------------------------- functions
 @function("CERT_ID")
-def cert_id(session: Any, name: str) -> int | None:
+def cert_id(session: SessionState, name: str) -> int | None:
     """Id of a certificate of the current database."""
     found = session.database.keys.get(("CERTIFICATE", name.strip("[]").lower()))
     return (
@@ -230,14 +234,14 @@ def cert_id(session: Any, name: str) -> int | None:
 
 
 @function("ASYMKEY_ID")
-def asymkey_id(session: Any, name: str) -> int | None:
+def asymkey_id(session: SessionState, name: str) -> int | None:
     """Id of an asymmetric key of the current database."""
     found = session.database.keys.get(("ASYMMETRIC KEY", name.strip("[]").lower()))
     return found.key_id if found is not None and visible(session, session.database)(found) else None
 
 
 @function("CERTPROPERTY")
-def cert_property(session: Any, number: int, name: str) -> Variant | None:
+def cert_property(session: SessionState, number: int, name: str) -> Variant | None:
     """A property of a certificate."""
     found = _usable(session, "CERTIFICATE", number, "VIEW DEFINITION")
     if found is None:
@@ -256,14 +260,14 @@ def cert_property(session: Any, number: int, name: str) -> Variant | None:
 
 
 def _usable(
-    session: Any, kind: str, number: int, permission: str
+    session: SessionState, kind: str, number: int, permission: str
 ) -> Certificate | AsymmetricKey | None:
     found = by_id(session.database, kind, number)
     return found if found is not None and has_permission(session, permission, found) else None
 
 
 @function("CERTENCODED")
-def cert_encoded(session: Any, number: int) -> bytes | None:
+def cert_encoded(session: SessionState, number: int) -> bytes | None:
     """The certificate without its private key, DER."""
     found = by_id(session.database, "CERTIFICATE", number)
     return found.der if found is not None else None
@@ -271,7 +275,7 @@ def cert_encoded(session: Any, number: int) -> bytes | None:
 
 @function("CERTPRIVATEKEY", optional=1)
 def cert_private_key(
-    session: Any, number: int, password: str, old: str | None = None
+    session: SessionState, number: int, password: str, old: str | None = None
 ) -> bytes | None:
     """The private key in PVK form under a new password; NULL without CONTROL or the old one."""
     found = _usable(session, "CERTIFICATE", number, "CONTROL")
@@ -281,7 +285,7 @@ def cert_private_key(
 
 @function("IS_OBJECTSIGNED")
 def is_object_signed(
-    session: Any, class_: str, number: int, kind: str, thumbprint: bytes
+    session: SessionState, class_: str, number: int, kind: str, thumbprint: bytes
 ) -> int | None:
     """Whether an object is signed by a certificate or key of that thumbprint."""
     if class_.upper() != "OBJECT":
@@ -295,18 +299,20 @@ def _register(kind: str, suffix: str) -> None:
     """SIGNBY.., VERIFYSIGNEDBY.., ENCRYPTBY.. and DECRYPTBY.. of certificates or keys."""
 
     @function(f"SIGNBY{suffix}", optional=1)
-    def sign(session: Any, number: int, data: bytes, password: str | None = None) -> bytes | None:
+    def sign(
+        session: SessionState, number: int, data: bytes, password: str | None = None
+    ) -> bytes | None:
         found = _usable(session, kind, number, "CONTROL")
         key = private_key(session, found, password, session.database) if found is not None else None
         return crypto.sign(key, data) if key else None
 
     @function(f"VERIFYSIGNEDBY{suffix}")
-    def verify(session: Any, number: int, data: bytes, signature: bytes) -> int | None:
+    def verify(session: SessionState, number: int, data: bytes, signature: bytes) -> int | None:
         found = _usable(session, kind, number, "VIEW DEFINITION")
         return int(crypto.verify(*found.public, data, signature)) if found is not None else None
 
     @function(f"ENCRYPTBY{suffix}")
-    def encrypt(session: Any, number: int, data: bytes) -> bytes | None:
+    def encrypt(session: SessionState, number: int, data: bytes) -> bytes | None:
         found = _usable(session, kind, number, "VIEW DEFINITION")
         return (
             crypto.encrypt(*found.public, data, session.new_guid()) if found is not None else None
@@ -314,7 +320,7 @@ def _register(kind: str, suffix: str) -> None:
 
     @function(f"DECRYPTBY{suffix}", optional=1)
     def decrypt(
-        session: Any, number: int, data: bytes, password: str | None = None
+        session: SessionState, number: int, data: bytes, password: str | None = None
     ) -> bytes | None:
         found = _usable(session, kind, number, "CONTROL")
         key = private_key(session, found, password, session.database) if found is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.deadlock_xml import address, find_index, group_hash
 from redial_broker.catalog.runtime_views import blocker_of, sessions, wait_facts
@@ -12,8 +12,12 @@ from redial_broker.engine.ids import short_hash
 from redial_broker.engine.locks import Resource
 from redial_broker.exec.database import Database
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
-def lock_place(server: Any, key: tuple) -> tuple[str, str, int, str, int]:
+
+def lock_place(server: Any, key: tuple[Any, ...]) -> tuple[str, str, int, str, int]:
     """(type, subtype, database id, description, associated entity id) of a lock resource."""
     kind, *rest = key
     if kind == "KEY":
@@ -30,7 +34,7 @@ def lock_place(server: Any, key: tuple) -> tuple[str, str, int, str, int]:
     return kind, "", 0, ":".join(str(part) for part in rest), 0
 
 
-def lock_requests(session: Any) -> Iterator[tuple[Resource, Any, str, str]]:
+def lock_requests(session: SessionState) -> Iterator[tuple[Resource, Any, str, str]]:
     """(resource, transaction, mode, status) of every lock held or waited for."""
     for resource in sorted(session.engine.locks.resources.values(), key=lambda r: repr(r.key)):
         converting = {r.transaction for r in resource.waiting if r.converts}
@@ -66,7 +70,7 @@ request_owner_lockspace_id nvarchar(32)
 lock_owner_address varbinary(8)""",
     VIEW_SERVER_STATE,
 )
-def tran_locks(session: Any, db: Database) -> Iterable[tuple]:
+def tran_locks(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Locks held (GRANT, as servers print it) and waited for; DATABASE locks of sessions first."""
     for x in sessions(db):
         if not x.background and x.database is not None:
@@ -99,17 +103,17 @@ def tran_locks(session: Any, db: Database) -> Iterable[tuple]:
         )
 
 
-def lock_space(session: Any) -> str:
+def lock_space(session: SessionState) -> str:
     """request_owner_lockspace_id: the session's task, then zeros."""
     return f"{process_id_text(session)}:0:0"[:32]
 
 
-def process_id_text(session: Any) -> str:
+def process_id_text(session: SessionState) -> str:
     """The address of the session's task."""
     return address("task", str(session.id))
 
 
-def owner_address(session: Any) -> bytes:
+def owner_address(session: SessionState) -> bytes:
     """lock_owner_address: the same for all locks of a session."""
     return bytes.fromhex(short_hash(("owner", session.id), 16))
 
@@ -129,7 +133,7 @@ blocking_exec_context_id int? = 0
 resource_description nvarchar(3072)?""",
     VIEW_SERVER_STATE,
 )
-def waiting_tasks(session: Any, db: Database) -> Iterable[tuple]:
+def waiting_tasks(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Who waits, for what, behind whom."""
     for x in sessions(db):
         if x.wait is None:

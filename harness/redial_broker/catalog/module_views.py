@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.views import alias, view
@@ -13,6 +13,10 @@ from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.type_facts import SYSNAME_ID, max_length, precision_scale, type_id
 from redial_broker.exec.objects import AliasType, Module, TableType
 from redial_broker.exec.xml.schemas import xml_binding
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 @view(
@@ -30,7 +34,7 @@ execute_as_principal_id int?
 uses_native_compilation bit? = 0
 is_inlineable bit? = 0""",
 )
-def sql_modules(session: Any, db: Database) -> Iterable[tuple]:
+def sql_modules(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Definitions with the SET options that stick to them."""
     text = text_of(session, db)
     for item in seen_objects(session, db, Module):
@@ -71,7 +75,7 @@ xml_collection_id int
 is_readonly bit
 is_nullable bit? = 1""",
 )
-def parameters(session: Any, db: Database) -> Iterable[tuple]:
+def parameters(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Parameters of modules. has_default_value is 0 for T-SQL modules on servers too."""
     for item in seen_objects(session, db, Module):
         for number, parameter in enumerate(getattr(item.node, "parameters", ()), 1):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.exec.database import Database
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 _PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]*)')
 
@@ -35,7 +38,7 @@ def split_name(text: str) -> list[str] | None:
     return parts
 
 
-def find_object(session: Any, text: str) -> tuple[Database, Any]:
+def find_object(session: SessionState, text: str) -> tuple[Database, Any]:
     """(database, object) a name means: #temp tables, constraints and system views included."""
     parts = split_name(text)
     database = session.database

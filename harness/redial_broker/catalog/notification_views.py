@@ -6,11 +6,15 @@ The columns with numbers of events are refused: no page gives that of QUEUE_ACTI
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.broker_views import moment
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 _EVENTS = """
 object_id int
@@ -45,7 +49,7 @@ broker_instance nvarchar(128)?
 creator_sid varbinary(85)?
 principal_id int?""",
 )
-def event_notifications(session: Any, db: Database) -> Iterable[tuple]:
+def event_notifications(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Notifications on queues and on the database."""
     for item in _of_database(db):
         parent = (1, "OBJECT_OR_COLUMN") if item.parent_id else (0, "DATABASE")
@@ -79,7 +83,7 @@ broker_instance nvarchar(128)?
 creator_sid varbinary(85)?
 principal_id int?""",
 )
-def server_event_notifications(session: Any, db: Database) -> Iterable[tuple]:
+def server_event_notifications(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Notifications ON SERVER."""
     for item in _of_server(db):
         created = moment(item.created)
@@ -96,7 +100,7 @@ def server_event_notifications(session: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.events", _EVENTS)
-def events(session: Any, db: Database) -> Iterable[tuple]:
+def events(session: SessionState, db: Database) -> Iterable[RowValues]:
     """What each notification of the database is for; trigger events are in sys.trigger_events."""
     for item in _of_database(db):
         for event, group in zip(item.events, item.groups):
@@ -104,7 +108,7 @@ def events(session: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.server_events", _EVENTS)
-def server_events(session: Any, db: Database) -> Iterable[tuple]:
+def server_events(session: SessionState, db: Database) -> Iterable[RowValues]:
     """What each notification ON SERVER is for."""
     for item in _of_server(db):
         for event, group in zip(item.events, item.groups):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.internal_tables import object_rows, shipped
 from redial_broker.catalog.views import view
@@ -13,6 +13,10 @@ from redial_broker.engine.types import SqlType
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.type_facts import precision_scale, type_id
 from redial_broker.exec.objects import SYSTEM_VIEWS, Procedure, Sequence, TableType, View, type_code
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 OBJECT_COLUMNS = """
 name sysname
@@ -30,14 +34,16 @@ is_schema_published bit = 0
 """
 
 
-def seen_objects(session: Any, db: Database, kinds: type | tuple[type, ...] = object) -> list[Any]:
+def seen_objects(
+    session: SessionState, db: Database, kinds: type | tuple[type, ...] = object
+) -> list[Any]:
     """Objects of some classes the reader may see, by object id."""
     test = visible(session, db)
     found = [o for o in db.objects.values() if isinstance(o, kinds) and test(o)]
     return sorted(found, key=lambda item: item.object_id)
 
 
-def object_row(db: Database, item: Any) -> tuple:
+def object_row(db: Database, item: Any) -> RowValues:
     """The computed columns of sys.objects."""
     code, description = type_code(item)
     created, modified = db.dates.get(item.object_id, (db.created, db.created))
@@ -58,7 +64,7 @@ SHIPPED_COLUMNS = OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped
 
 
 @view("sys.objects", SHIPPED_COLUMNS)
-def objects(session: Any, db: Database) -> Iterable[tuple]:
+def objects(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Every object of a schema that the reader may see, internal tables included."""
     for item in seen_objects(session, db):
         yield (*object_row(db, item), shipped(item))
@@ -81,7 +87,7 @@ def objects(session: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.all_objects", SHIPPED_COLUMNS)
-def all_objects(session: Any, db: Database) -> Iterable[tuple]:
+def all_objects(session: SessionState, db: Database) -> Iterable[RowValues]:
     """User objects and system views."""
     for item in seen_objects(session, db):
         yield (*object_row(db, item), shipped(item))
@@ -89,7 +95,7 @@ def all_objects(session: Any, db: Database) -> Iterable[tuple]:
         yield (*item, 1)
 
 
-def system_items(db: Database) -> Iterator[tuple]:
+def system_items(db: Database) -> Iterator[RowValues]:
     """The computed columns of sys.objects for system views, by name."""
     for (schema, _), item in sorted(SYSTEM_VIEWS.items()):
         yield (
@@ -135,7 +141,7 @@ is_external bit = 0
 is_node bit = 0
 is_edge bit = 0""",
 )
-def tables(session: Any, db: Database) -> Iterable[tuple]:
+def tables(session: SessionState, db: Database) -> Iterable[RowValues]:
     """User tables."""
     for table in seen_objects(session, db, Table):
         escalates = table.lock_escalation
@@ -154,14 +160,14 @@ def tables(session: Any, db: Database) -> Iterable[tuple]:
 with_check_option bit
 is_date_correlation_view bit = 0""",
 )
-def views(session: Any, db: Database) -> Iterable[tuple]:
+def views(session: SessionState, db: Database) -> Iterable[RowValues]:
     """User views."""
     for item in seen_objects(session, db, View):
         yield (*object_row(db, item), int(item.node.check_option))
 
 
 @view("sys.system_views", OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit = 1"))
-def system_views(session: Any, db: Database) -> Iterable[tuple]:
+def system_views(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The system views there are."""
     return system_items(db)
 
@@ -174,7 +180,7 @@ is_execution_replicated bit = 0
 is_repl_serializable_only bit = 0
 skips_repl_constraints bit = 0""",
 )
-def procedures(session: Any, db: Database) -> Iterable[tuple]:
+def procedures(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Stored procedures."""
     for item in seen_objects(session, db, Procedure):
         yield object_row(db, item)
@@ -198,7 +204,7 @@ current_value sql_variant
 is_exhausted bit
 last_used_value sql_variant?""",
 )
-def sequences(session: Any, db: Database) -> Iterable[tuple]:
+def sequences(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Sequences; last_used_value is NULL before the first use."""
     from redial_broker.engine.types import Variant
 
@@ -232,7 +238,7 @@ name sysname
 schema_id int
 principal_id int?""",
 )
-def schemas(session: Any, db: Database) -> Iterable[tuple]:
+def schemas(session: SessionState, db: Database) -> Iterable[RowValues]:
     """All schemas."""
     for item in sorted(db.schemas.values(), key=lambda schema: schema.schema_id):
         yield item.name, item.schema_id, item.owner

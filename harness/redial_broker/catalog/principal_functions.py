@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
 from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.lock_modes import combine
 from redial_broker.engine.types import INT, Variant, nvarchar
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 PRODUCT_VERSION = "16.0.4100.1"
 LOCK_NAMES = {
@@ -33,7 +36,7 @@ def whole(value: Any) -> Variant:
 
 
 @function("DATABASEPROPERTYEX")
-def database_property(session: Any, name: str, which: str) -> Variant | None:
+def database_property(session: SessionState, name: str, which: str) -> Variant | None:
     """A property of a database."""
     database = session.database.server.databases.get(name.lower())
     if database is None:
@@ -61,13 +64,13 @@ def database_property(session: Any, name: str, which: str) -> Variant | None:
 
 
 @function("FULLTEXTSERVICEPROPERTY")
-def full_text_property(session: Any, which: str) -> int | None:
+def full_text_property(session: SessionState, which: str) -> int | None:
     """A property of full-text search, which is not installed; other properties are unknown."""
     return 0 if which.lower() == "isfulltextinstalled" else None
 
 
 @function("SERVERPROPERTY")
-def server_property(session: Any, which: str) -> Variant | None:
+def server_property(session: SessionState, which: str) -> Variant | None:
     """A property of the server. The edition says what this is; the version is what it imitates."""
     instance = getattr(session, "instance", None)
     name = getattr(instance, "server_name", "REDIAL-EMBEDDED")
@@ -105,12 +108,12 @@ def server_property(session: Any, which: str) -> Variant | None:
 
 
 # ---------------------------------------------------------------------- application locks
-def applock_key(session: Any, resource: str) -> tuple:
+def applock_key(session: SessionState, resource: str) -> tuple[Any, ...]:
     """The lock resource of an application lock: of the current database, name as given."""
     return ("APPLICATION", session.database.id, resource[:255])
 
 
-def applock_holder(session: Any, owner: str) -> Any:
+def applock_holder(session: SessionState, owner: str) -> Any:
     """The transaction that stands for the lock's owner; None when there is none."""
     if owner.lower() == "transaction":
         return session.transaction
@@ -118,7 +121,7 @@ def applock_holder(session: Any, owner: str) -> Any:
 
 
 @function("APPLOCK_MODE")
-def applock_mode(session: Any, principal: str, resource: str, owner: str) -> str:
+def applock_mode(session: SessionState, principal: str, resource: str, owner: str) -> str:
     """Mode in which the caller holds an application lock: NoLock when it does not."""
     holder = applock_holder(session, owner)
     mode = holder.locks.get(applock_key(session, resource)) if holder is not None else None
@@ -126,7 +129,9 @@ def applock_mode(session: Any, principal: str, resource: str, owner: str) -> str
 
 
 @function("APPLOCK_TEST")
-def applock_test(session: Any, principal: str, resource: str, mode: str, owner: str) -> int | None:
+def applock_test(
+    session: SessionState, principal: str, resource: str, mode: str, owner: str
+) -> int | None:
     """Whether the caller could have an application lock at once."""
     wanted = next(
         (short for short, word in LOCK_NAMES.items() if word.lower() == mode.lower()), None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.broker_views import moment
 from redial_broker.catalog.deadlock_xml import address, sql_handle, wait_resource
@@ -11,6 +11,10 @@ from redial_broker.catalog.views import VIEW_SERVER_STATE, view
 from redial_broker.engine.ids import stream_guid
 from redial_broker.exec.database import Database
 from redial_broker.exec.security import has_server_permission
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 ISOLATION = {
     "read uncommitted": 1,
@@ -49,7 +53,7 @@ def lock_wait_type(mode: str) -> str:
     return f"LCK_M_{_RANGE.get(mode, mode)}"
 
 
-def blocker_of(asking: Any, session: Any) -> int:
+def blocker_of(asking: Any, session: SessionState) -> int:
     """Session id of who blocks a waiting session; 0 for nobody."""
     wait = session.wait
     if wait is None or wait.kind != "lock":
@@ -58,7 +62,7 @@ def blocker_of(asking: Any, session: Any) -> int:
     return found[0].owner.id if found else 0
 
 
-def wait_facts(asking: Any, session: Any) -> tuple[str | None, int, str]:
+def wait_facts(asking: Any, session: SessionState) -> tuple[str | None, int, str]:
     """(wait type, milliseconds waited, resource) of a session."""
     wait = session.wait
     if wait is None:
@@ -128,7 +132,7 @@ authenticating_database_id int = 1
 open_transaction_count int""",
     None,
 )
-def exec_sessions(session: Any, db: Database) -> Iterable[tuple]:
+def exec_sessions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Sessions; without VIEW SERVER STATE a session sees itself."""
     everyone = has_server_permission(session, VIEW_SERVER_STATE)
     for x in sessions(db):
@@ -136,7 +140,7 @@ def exec_sessions(session: Any, db: Database) -> Iterable[tuple]:
             yield session_row(db, x)
 
 
-def session_row(db: Database, x: Any) -> tuple:
+def session_row(db: Database, x: Any) -> RowValues:
     """The computed columns of one session."""
     o = x.options
     running = bool(x.frames) and x.wait is None
@@ -208,7 +212,7 @@ parent_connection_id uniqueidentifier = None
 most_recent_sql_handle varbinary(64)?""",
     VIEW_SERVER_STATE,
 )
-def exec_connections(session: Any, db: Database) -> Iterable[tuple]:
+def exec_connections(session: SessionState, db: Database) -> Iterable[RowValues]:
     """One connection per session with a client."""
     for x in sessions(db):
         if not x.background:
@@ -281,7 +285,7 @@ executing_managed_code bit = 0
 group_id int = 2""",
     None,
 )
-def exec_requests(session: Any, db: Database) -> Iterable[tuple]:
+def exec_requests(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Requests that run or wait; without VIEW SERVER STATE a session sees its own."""
     everyone = has_server_permission(session, VIEW_SERVER_STATE)
     for x in sessions(db):
@@ -289,7 +293,7 @@ def exec_requests(session: Any, db: Database) -> Iterable[tuple]:
             yield request_row(session, x)
 
 
-def request_row(session: Any, x: Any) -> tuple:
+def request_row(session: SessionState, x: Any) -> RowValues:
     """The computed columns of one request."""
     o = x.options
     frame = x.frames[-1]
@@ -355,7 +359,7 @@ sqlserver_start_time datetime
 virtual_machine_type_desc nvarchar(60) = 'NONE'""",
     VIEW_SERVER_STATE,
 )
-def os_sys_info(session: Any, db: Database) -> Iterable[tuple]:
+def os_sys_info(session: SessionState, db: Database) -> Iterable[RowValues]:
     """When the instance was started."""
     yield (db.server.databases["master"].created,)
 
@@ -379,7 +383,7 @@ program_name nchar(128)
 loginame nchar(128)""",
     VIEW_SERVER_STATE,
 )
-def sysprocesses(session: Any, db: Database) -> Iterable[tuple]:
+def sysprocesses(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The old view of sessions and requests, as far as it is still read."""
     for x in sessions(db):
         wait_type, waited, resource = wait_facts(session, x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
 from redial_broker.catalog.names import find_object, split_name
@@ -37,12 +37,16 @@ from redial_broker.exec.tokens import (
     server_principals,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 LOGIN_KINDS = frozenset({"LOGIN", "SERVER ROLE"})
 
 
 # ---------------------------------------------------------------------- principals
 @function("USER_ID", "DATABASE_PRINCIPAL_ID")
-def user_id(session: Any, name: str | None = None) -> int | None:
+def user_id(session: SessionState, name: str | None = None) -> int | None:
     """Id of a database principal; of the current user without an argument."""
     if name is None:
         return session.user.id if session.user is not None else 1
@@ -51,33 +55,33 @@ def user_id(session: Any, name: str | None = None) -> int | None:
 
 
 @function("SUSER_ID")
-def suser_id(session: Any, name: str | None = None) -> int | None:
+def suser_id(session: SessionState, name: str | None = None) -> int | None:
     """Id of a login; of the current one without an argument."""
     found = session.database.server.logins.get((name or session.login_name).lower())
     return found.id if found is not None else None
 
 
 @function("SUSER_SID", optional=1)
-def suser_sid(session: Any, name: str | None = None, _: Any = None) -> bytes | None:
+def suser_sid(session: SessionState, name: str | None = None, _: Any = None) -> bytes | None:
     """Security identifier of a login."""
     found = session.database.server.logins.get((name or session.login_name).lower())
     return found.sid if found is not None else None
 
 
 @function("USER_NAME")
-def user_name(session: Any, number: int | None) -> str | None:
+def user_name(session: SessionState, number: int | None) -> str | None:
     """Name of a database principal by id."""
     return next((p.name for p in session.database.principals.values() if p.id == number), None)
 
 
 @function("SUSER_NAME")
-def suser_name(session: Any, number: int | None) -> str | None:
+def suser_name(session: SessionState, number: int | None) -> str | None:
     """Name of a login by id."""
     return next((p.name for p in session.database.server.logins.values() if p.id == number), None)
 
 
 @function("SUSER_SNAME")
-def suser_sname(session: Any, sid: bytes | None) -> str | None:
+def suser_sname(session: SessionState, sid: bytes | None) -> str | None:
     """Name of a login by security identifier."""
     if sid == b"\x01":
         return "sa"
@@ -93,7 +97,7 @@ def suser_sname(session: Any, sid: bytes | None) -> str | None:
 
 
 @function("IS_MEMBER")
-def is_member_of(session: Any, role: str) -> int | None:
+def is_member_of(session: SessionState, role: str) -> int | None:
     """Whether the current user is in a role; NULL when there is none of that name."""
     found = session.database.principals.get(role.lower())
     if found is None or found.type != ROLE:
@@ -106,7 +110,7 @@ def is_member_of(session: Any, role: str) -> int | None:
 
 
 @function("IS_ROLEMEMBER", optional=1)
-def is_role_member(session: Any, role: str, name: str | None = None) -> int | None:
+def is_role_member(session: SessionState, role: str, name: str | None = None) -> int | None:
     """Whether a principal (default: the current user) is in a role."""
     found = session.database.principals.get(role.lower())
     user = session.user if name is None else session.database.principals.get(name.lower())
@@ -119,7 +123,7 @@ def is_role_member(session: Any, role: str, name: str | None = None) -> int | No
 
 
 @function("IS_SRVROLEMEMBER", optional=1)
-def is_server_role_member(session: Any, role: str, name: str | None = None) -> int | None:
+def is_server_role_member(session: SessionState, role: str, name: str | None = None) -> int | None:
     """Whether a login (default: the current one) is in a server role."""
     server = session.database.server
     found = server.logins.get(role.lower())
@@ -136,7 +140,7 @@ def is_server_role_member(session: Any, role: str, name: str | None = None) -> i
 
 
 @function("HAS_DBACCESS")
-def has_dbaccess(session: Any, name: str) -> int | None:
+def has_dbaccess(session: SessionState, name: str) -> int | None:
     """Whether the login may enter a database."""
     found = session.database.server.databases.get(name.lower())
     return None if found is None else int(user_of(session, found) is not None)
@@ -144,7 +148,7 @@ def has_dbaccess(session: Any, name: str) -> int | None:
 
 @function("HAS_PERMS_BY_NAME", optional=5)
 def has_perms_by_name(
-    session: Any,
+    session: SessionState,
     name: str | None,
     class_: str | None = None,
     permission: str | None = None,
@@ -180,7 +184,7 @@ def has_perms_by_name(
     return int(any(has_permission(session, each, item, column) for each in names))
 
 
-def _login_permission(session: Any, name: str, kind: str, permission: str) -> int | None:
+def _login_permission(session: SessionState, name: str, kind: str, permission: str) -> int | None:
     server = session.database.server
     login = server.logins.get(name.lower())
     if login is None or (login.type == ROLE) != (kind == "SERVER ROLE"):
@@ -212,7 +216,7 @@ def applicable(target: Any) -> list[str]:
     return [name for name in names if name in EVERY_OBJECT or name in kind]
 
 
-def named_securable(session: Any, name: str | None, kind: str) -> Any:
+def named_securable(session: SessionState, name: str | None, kind: str) -> Any:
     """What HAS_PERMS_BY_NAME's and fn_my_permissions' first two arguments mean."""
     database = session.database
     if kind == "DATABASE":
@@ -248,7 +252,7 @@ _MINE = [
 ]
 
 
-def my_permissions(session: Any, arguments: list) -> Iterable[tuple]:
+def my_permissions(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]:
     """sys.fn_my_permissions(securable, class): what the current user may do."""
     name, kind = [*arguments, None, None][:2]
     kind = (kind or "SERVER").upper()
@@ -286,7 +290,7 @@ _BUILT_IN = [
 ]
 
 
-def builtin_permissions(session: Any, arguments: list) -> Iterable[tuple]:
+def builtin_permissions(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]:
     """sys.fn_builtin_permissions(class): the permission hierarchy; NULL, DEFAULT or '' for all."""
     wanted = (arguments[0] or "").upper() if arguments else ""
     for rule in RULES.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import view
 from redial_broker.catalog.visibility import (
@@ -23,6 +23,10 @@ from redial_broker.exec.security import (
     identities,
 )
 from redial_broker.exec.tokens import SERVER_PRINCIPAL, server_identity
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 STATE_NAMES = {"G": "GRANT", "D": "DENY", "W": "GRANT_WITH_GRANT_OPTION"}
 
@@ -65,7 +69,7 @@ default_language_name sysname = None
 default_language_lcid int = None
 allow_encrypted_value_modifications bit = 0""",
 )
-def database_principals(session: Any, db: Database) -> Iterable[tuple]:
+def database_principals(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Users and roles: those with fixed ids and oneself, others by any permission on them."""
     seen = visible_principals(session, db)
     for p in sorted(db.principals.values(), key=lambda p: p.id):
@@ -93,7 +97,7 @@ def database_principals(session: Any, db: Database) -> Iterable[tuple]:
 role_principal_id int
 member_principal_id int""",
 )
-def database_role_members(session: Any, db: Database) -> Iterable[tuple]:
+def database_role_members(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Who is in which role: one's own memberships, others with VIEW DEFINITION on the role."""
     mine = identities(session, db) or frozenset()
     seen = visible_principals(session, db)
@@ -121,7 +125,7 @@ permission_name nvarchar(128)?
 state char(1)
 state_desc nvarchar(60)?""",
 )
-def database_permissions(session: Any, db: Database) -> Iterable[tuple]:
+def database_permissions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Every permission stated; a user sees its own, VIEW DEFINITION all."""
     mine, everything = identities(session, db) or frozenset(), sees_definitions(session, db)
     for (class_, major, minor, name, grantee), stated in sorted(db.permissions.items()):
@@ -160,7 +164,7 @@ credential_id int = None
 owning_principal_id int?
 is_fixed_role bit""",
 )
-def server_principals_view(session: Any, db: Database) -> Iterable[tuple]:
+def server_principals_view(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Logins and server roles; a login sees itself, sa and the fixed roles."""
     server = db.server
     born = server.databases["master"].created
@@ -195,7 +199,7 @@ is_policy_checked bit?
 is_expiration_checked bit? = 0
 - password_hash varbinary(256)?""",
 )
-def sql_logins(session: Any, db: Database) -> Iterable[tuple]:
+def sql_logins(session: SessionState, db: Database) -> Iterable[RowValues]:
     """SQL logins, as far as the reader may see them."""
     for login in visible_logins(session, db.server):
         if login.type == "S":
@@ -217,7 +221,7 @@ def sql_logins(session: Any, db: Database) -> Iterable[tuple]:
 role_principal_id int
 member_principal_id int""",
 )
-def server_role_members(session: Any, db: Database) -> Iterable[tuple]:
+def server_role_members(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Who is in which server role: one's own memberships, others by VIEW ANY DEFINITION."""
     ids = server_identity(session)
     everything = has_server_permission(session, "VIEW ANY DEFINITION")
@@ -238,7 +242,7 @@ permission_name nvarchar(128)?
 state char(1)
 state_desc nvarchar(60)?""",
 )
-def server_permissions(session: Any, db: Database) -> Iterable[tuple]:
+def server_permissions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Server permissions stated; a login sees its own, VIEW ANY DEFINITION all."""
     server, ids = db.server, server_identity(session)
     everything = has_server_permission(session, "VIEW ANY DEFINITION")
@@ -278,7 +282,7 @@ usage nvarchar(128)?"""
 
 
 @view("sys.login_token", _TOKEN)
-def login_token(session: Any, db: Database) -> Iterable[tuple]:
+def login_token(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The server principals of the running context: the login, its roles, signers."""
     server = db.server
     names = {"S": "SQL LOGIN", "R": "SERVER ROLE", "C": "CERTIFICATE", "K": "ASYMMETRIC KEY"}
@@ -289,7 +293,7 @@ def login_token(session: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.user_token", _TOKEN)
-def user_token(session: Any, db: Database) -> Iterable[tuple]:
+def user_token(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The database principals of the running context: the user, its roles, signers."""
     names = {"S": "SQL USER", "R": "ROLE", "C": "CERTIFICATE", "K": "ASYMMETRIC KEY"}
     for number in sorted(identities(session, db) or ()):
@@ -311,7 +315,7 @@ description nvarchar(255)
 is_dynamic bit = 1
 is_advanced bit""",
 )
-def configurations(session: Any, db: Database) -> Iterable[tuple]:
+def configurations(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Options of the server that are known here (``exec.configuration``)."""
     for item in SETTINGS:
         value, used = values_of(db.server, item)
@@ -328,7 +332,7 @@ severity tinyint?
 is_event_logged bit
 text nvarchar(2048)""",
 )
-def messages(session: Any, db: Database) -> Iterable[tuple]:
+def messages(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The messages the embedded broker can raise, then those of sp_addmessage."""
     for number, (severity, text) in sorted(MESSAGES.items()):
         yield number, severity, 0, text
@@ -346,7 +350,7 @@ minor_id int
 name sysname
 value sql_variant?""",
 )
-def extended_properties(session: Any, db: Database) -> Iterable[tuple]:
+def extended_properties(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Extended properties of what the reader may see."""
     for (class_, major, minor, name), value in sorted(
         db.properties.items(), key=lambda item: (*item[0][:3], item[0][3].lower())
@@ -373,6 +377,6 @@ alias sysname = 'English'
 lcid int = 1033
 msglangid smallint = 1033""",
 )
-def syslanguages(session: Any, db: Database) -> Iterable[tuple]:
+def syslanguages(session: SessionState, db: Database) -> Iterable[RowValues]:
     """One language."""
     return ((),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.deadlock_xml import sql_handle
 from redial_broker.catalog.procedures.arguments import result_columns
@@ -11,6 +11,10 @@ from redial_broker.catalog.runtime_views import sessions
 from redial_broker.catalog.views import VIEW_SERVER_STATE
 from redial_broker.exec.objects import TABLE_FUNCTIONS, Module
 from redial_broker.exec.security import has_server_permission
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 _TEXT = result_columns("""
 dbid smallint?
@@ -25,14 +29,14 @@ parameters smallint?
 event_info nvarchar(max)?""")
 
 
-def _programs(session: Any) -> Iterator[Any]:
+def _programs(session: SessionState) -> Iterator[Any]:
     for x in sessions(session.database):
         for frame in x.frames:
             yield frame.program
     yield from session.instance.programs.values()
 
 
-def sql_text(session: Any, arguments: list) -> Iterable[tuple]:
+def sql_text(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]:
     """The text behind a sql_handle: of a module, a running batch, or one that is still kept."""
     session.check_server_permission(VIEW_SERVER_STATE)
     handle = arguments[0] if arguments else None
@@ -58,7 +62,7 @@ def event_of(x: Any) -> tuple[str, int, str | None]:
     return ("RPC Event" if getattr(x, "rpc", False) else "Language Event"), 0, x.input_buffer
 
 
-def input_buffer(session: Any, arguments: list) -> Iterable[tuple]:
+def input_buffer(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]:
     """The last statement of a session; another's needs VIEW SERVER STATE."""
     number = arguments[0] if arguments else None
     for x in sessions(session.database):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
 from redial_broker.exec.functions.moments import time_zone, zone_names
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 @view(
@@ -18,7 +22,7 @@ name sysname
 current_utc_offset nvarchar(6)
 is_currently_dst bit""",
 )
-def time_zones(session: Any, db: Database) -> Iterable[tuple]:
+def time_zones(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Windows names with the offset they have at the instance's own time."""
     now = session.now().replace(tzinfo=UTC)
     for name in zone_names():

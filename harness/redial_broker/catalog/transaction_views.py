@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.broker_views import moment
 from redial_broker.catalog.deadlock_xml import ring_buffer_xml
@@ -11,6 +11,10 @@ from redial_broker.catalog.runtime_views import sessions
 from redial_broker.catalog.views import VIEW_SERVER_STATE, view
 from redial_broker.engine.versions import under_snapshot
 from redial_broker.exec.database import Database
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 def transactions(db: Database) -> Iterator[tuple[Any, Any]]:
@@ -37,7 +41,7 @@ dtc_isolation_level int = -1
 filestream_transaction_id varbinary(128) = None""",
     VIEW_SERVER_STATE,
 )
-def active_transactions(session: Any, db: Database) -> Iterable[tuple]:
+def active_transactions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Open transactions; type 1 has written, 2 has not."""
     for _, t in transactions(db):
         yield t.descriptor, t.name[:32], moment(t.begun), 1 if t.log_used else 2
@@ -57,7 +61,7 @@ is_bound bit = 0
 open_transaction_count int""",
     VIEW_SERVER_STATE,
 )
-def session_transactions(session: Any, db: Database) -> Iterable[tuple]:
+def session_transactions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Which session has which transaction."""
     for x, t in transactions(db):
         yield x.id, t.descriptor, int(t.user), x.trancount
@@ -71,7 +75,7 @@ transaction_id bigint
 transaction_is_snapshot bit""",
     VIEW_SERVER_STATE,
 )
-def current_transaction(session: Any, db: Database) -> Iterable[tuple]:
+def current_transaction(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The reader's own transaction."""
     if session.transaction is not None:
         yield session.transaction.descriptor, int(under_snapshot(session.transaction))
@@ -89,7 +93,7 @@ database_transaction_state int
 database_transaction_log_bytes_used bigint""",
     VIEW_SERVER_STATE,
 )
-def database_transactions(session: Any, db: Database) -> Iterable[tuple]:
+def database_transactions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Log used by each open transaction, the number deadlock victims are chosen by."""
     for x, t in transactions(db):
         yield (
@@ -114,7 +118,7 @@ name nvarchar(256) = 'system_health'
 create_time datetime""",
     VIEW_SERVER_STATE,
 )
-def xe_sessions(session: Any, db: Database) -> Iterable[tuple]:
+def xe_sessions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """system_health, which keeps deadlock reports."""
     yield SYSTEM_HEALTH, db.server.databases["master"].created
 
@@ -130,7 +134,7 @@ execution_duration_ms bigint = 0
 target_data nvarchar(max)?""",
     VIEW_SERVER_STATE,
 )
-def xe_session_targets(session: Any, db: Database) -> Iterable[tuple]:
+def xe_session_targets(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The ring buffer: target_data holds the deadlock reports, oldest first."""
     reports = db.server.deadlocks
     yield SYSTEM_HEALTH, len(reports), ring_buffer_xml(reports)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
 from redial_broker.ssb.transport import AUTHENTICATIONS, ENCRYPTIONS, STATES
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 _INHERITED = """
 name sysname
@@ -28,7 +32,7 @@ def _broker_endpoint(db: Database) -> Any:
     return db.server.transport.broker_endpoint
 
 
-def _row(endpoint: Any) -> tuple:
+def _row(endpoint: Any) -> RowValues:
     return (
         endpoint.name,
         endpoint.endpoint_id,
@@ -44,7 +48,7 @@ def _row(endpoint: Any) -> tuple:
 
 
 @view("sys.endpoints", _INHERITED)
-def endpoints(session: Any, db: Database) -> Iterable[tuple]:
+def endpoints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The TDS endpoint, and Service Broker's when there is one."""
     yield _TSQL
     found = _broker_endpoint(db)
@@ -59,7 +63,7 @@ def endpoints(session: Any, db: Database) -> Iterable[tuple]:
 is_dynamic_port bit = 0
 ip_address nvarchar(45)? = None""",
 )
-def tcp_endpoints(session: Any, db: Database) -> Iterable[tuple]:
+def tcp_endpoints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """TCP endpoints; the TDS one has port 0, as on a server that reads it from the registry."""
     yield (*_TSQL, 0)
     found = _broker_endpoint(db)
@@ -78,7 +82,7 @@ certificate_id int
 encryption_algorithm tinyint
 encryption_algorithm_desc nvarchar(60)?""",
 )
-def service_broker_endpoints(session: Any, db: Database) -> Iterable[tuple]:
+def service_broker_endpoints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The Service Broker endpoint; nothing listens on it."""
     found = _broker_endpoint(db)
     if found is not None:

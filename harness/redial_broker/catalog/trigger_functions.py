@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
 from redial_broker.exec.ddl.ddl_triggers import DdlFiring, event_data
 from redial_broker.exec.triggers import columns_updated, trigger_depth
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 
 @function("TRIGGER_NESTLEVEL", optional=3)
-def trigger_nestlevel(session: Any, *given: Any) -> int | None:
+def trigger_nestlevel(session: SessionState, *given: Any) -> int | None:
     """How deep triggers are nested, all or one of them, by kind; NULL for an argument of NULL.
 
     (object_id, AFTER | IOT, DML | DDL). An object id of 0 stands for every trigger.
@@ -36,12 +39,12 @@ def trigger_nestlevel(session: Any, *given: Any) -> int | None:
 
 
 @function("COLUMNS_UPDATED")
-def columns_updated_(session: Any) -> bytes | None:
+def columns_updated_(session: SessionState) -> bytes | None:
     """Which columns the statement that fired the trigger assigned to."""
     return columns_updated(session)
 
 
 @function("EVENTDATA")
-def eventdata(session: Any) -> str | None:
+def eventdata(session: SessionState) -> str | None:
     """What happened, inside a DDL trigger."""
     return event_data(session)

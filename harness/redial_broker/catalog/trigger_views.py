@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
 from redial_broker.exec.objects import Trigger
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 @view(
@@ -28,7 +32,7 @@ is_disabled bit
 is_not_for_replication bit
 is_instead_of_trigger bit""",
 )
-def triggers(session: Any, db: Database) -> Iterable[tuple]:
+def triggers(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Triggers on rows, then those on definitions."""
     for item in seen_objects(session, db, Trigger):
         created, modified = db.dates.get(item.object_id, (db.created, db.created))
@@ -77,7 +81,7 @@ event_group_type int? = None
 event_group_type_desc nvarchar(60)? = None
 is_trigger_event bit? = 1""",
 )
-def trigger_events(session: Any, db: Database) -> Iterable[tuple]:
+def trigger_events(session: SessionState, db: Database) -> Iterable[RowValues]:
     """What each trigger on rows fires for."""
     for item in seen_objects(session, db, Trigger):
         for number, event in enumerate(("INSERT", "UPDATE", "DELETE"), 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.views import view
 from redial_broker.engine.collation import DEFAULT_COLLATION
@@ -18,6 +18,10 @@ from redial_broker.exec.ddl.type_facts import (
     type_id,
 )
 from redial_broker.exec.objects import AliasType, TableType
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 TYPE_COLUMNS = """
 name sysname
@@ -59,7 +63,7 @@ _PLAIN_PRECISION = {
 
 
 @view("sys.types", TYPE_COLUMNS)
-def types(session: Any, db: Database) -> Iterable[tuple]:
+def types(session: SessionState, db: Database) -> Iterable[RowValues]:
     """System types, then alias and table types."""
     for name, number in sorted(TYPE_IDS.items(), key=lambda item: item[1]):
         type_ = sql_type(name)
@@ -82,7 +86,7 @@ def types(session: Any, db: Database) -> Iterable[tuple]:
         yield user_type_row(db, item)
 
 
-def user_type_row(db: Database, item: AliasType | TableType) -> tuple:
+def user_type_row(db: Database, item: AliasType | TableType) -> RowValues:
     """The computed columns of sys.types for a type of the database."""
     schema = db.schema_of(item).schema_id
     if isinstance(item, TableType):
@@ -109,7 +113,7 @@ def user_type_row(db: Database, item: AliasType | TableType) -> tuple:
 type_table_object_id int
 is_memory_optimized bit? = 0""",
 )
-def table_types(session: Any, db: Database) -> Iterable[tuple]:
+def table_types(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Table types."""
     for item in sorted(db.types.values(), key=lambda t: t.user_type_id):
         if isinstance(item, TableType):

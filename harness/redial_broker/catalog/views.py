@@ -13,12 +13,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.types import MAX, SYSNAME, ResultColumn, SqlType
 from redial_broker.exec.conversion import type_by_name
 from redial_broker.exec.objects import SYSTEM_VIEWS, VirtualTable
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
+    Rows = Callable[[Any, Any], Iterable[RowValues]]
 
 differs(
     "constant columns of system views",
@@ -28,8 +34,6 @@ differs(
 
 COMPUTED, CONSTANT, REFUSED = "computed", "constant", "refused"
 VIEW_SERVER_STATE = "VIEW SERVER STATE"
-
-Rows = Callable[[Any, Any], Iterable[tuple]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def view(
     name: str,
     declaration: str,
     permission: str | None = None,
-    by: dict[str, Callable[[Any, Any, Any], Iterable[tuple]]] | None = None,
+    by: dict[str, Callable[[Any, Any, Any], Iterable[RowValues]]] | None = None,
     settle: Callable[[Any, Any], None] | None = None,
     broker_names: tuple[str, ...] = (),
 ) -> Callable[[Rows], Rows]:
@@ -79,7 +83,7 @@ def view(
     computed, arranged = len(shown) - len(constants), _arrangement(shown)
 
     def register(rows: Rows) -> Rows:
-        def filled(given: Iterable[tuple]) -> list[tuple]:
+        def filled(given: Iterable[RowValues]) -> list[RowValues]:
             if not constants:
                 return list(given)
             found = []
@@ -89,10 +93,10 @@ def view(
                 found.append(arranged(values + constants))
             return found
 
-        def compute(session: Any, database: Any) -> list[tuple]:
+        def compute(session: SessionState, database: Any) -> list[RowValues]:
             return filled(rows(session, database))
 
-        def searched(find: Callable[[Any, Any, Any], Iterable[tuple]]) -> Any:
+        def searched(find: Callable[[Any, Any, Any], Iterable[RowValues]]) -> Any:
             return lambda session, database, value: filled(find(session, database, value))
 
         results = [ResultColumn(c.name, c.type, c.nullable) for c in shown]
@@ -112,7 +116,7 @@ def view(
     return register
 
 
-def _arrangement(shown: list[DeclaredColumn]) -> Callable[[tuple], tuple]:
+def _arrangement(shown: list[DeclaredColumn]) -> Callable[[RowValues], RowValues]:
     """Puts the computed values and the constants behind them into the columns' order."""
     stable = sorted(range(len(shown)), key=lambda i: shown[i].mark != COMPUTED)
     places = sorted(range(len(shown)), key=stable.__getitem__)

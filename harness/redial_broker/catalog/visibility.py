@@ -7,7 +7,7 @@ everything; public things (schemas, system views) everyone sees.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.exec.principals import DB_OWNER, DBO, FIXED_ROLES
 from redial_broker.exec.security import (
@@ -21,6 +21,9 @@ from redial_broker.exec.security import (
     user_in,
 )
 from redial_broker.exec.tokens import SERVER_PRINCIPAL, server_identity
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 _SEES_DATA = frozenset(
     {
@@ -49,7 +52,7 @@ _SEEN_THROUGH = frozenset(
 """Database permissions that are permissions on every object, so every object is seen."""
 
 
-def visible(session: Any, database: Any) -> Callable[[Any], bool]:
+def visible(session: SessionState, database: Any) -> Callable[[Any], bool]:
     """A test for one reader: may it see an object, type or broker definition?"""
     user, mine = user_in(session, database), identities(session, database)
     if user is None or mine is None:
@@ -95,7 +98,7 @@ def visible(session: Any, database: Any) -> Callable[[Any], bool]:
 _OPENS = ("VIEW DEFINITION", "ALTER", "CONTROL", "TAKE OWNERSHIP")
 
 
-def text_of(session: Any, database: Any) -> Callable[[Any], str | None]:
+def text_of(session: SessionState, database: Any) -> Callable[[Any], str | None]:
     """The text of a module one can see, for who may see it; else NULL (OBJECT_DEFINITION page).
 
     The owner may, and who has ALTER, CONTROL, TAKE OWNERSHIP or VIEW DEFINITION on it; EXECUTE
@@ -112,12 +115,12 @@ def text_of(session: Any, database: Any) -> Callable[[Any], str | None]:
     return shown
 
 
-def sees_definitions(session: Any, database: Any) -> bool:
+def sees_definitions(session: SessionState, database: Any) -> bool:
     """Whether the reader has VIEW DEFINITION on the database, by whatever covers it."""
     return has_permission(session, "VIEW DEFINITION", database)
 
 
-def sees_everything(session: Any, database: Any) -> bool:
+def sees_everything(session: SessionState, database: Any) -> bool:
     """Whether the reader is dbo or in db_owner: sys.transmission_queue is empty for others.
 
     The view asks IS_MEMBER (F-113), so a signer counts here where it counts there (F-180).
@@ -126,7 +129,7 @@ def sees_everything(session: Any, database: Any) -> bool:
     return user is not None and (user.id == DBO or DB_OWNER in member_ids(session, database))
 
 
-def visible_principals(session: Any, database: Any) -> Callable[[Any], bool]:
+def visible_principals(session: SessionState, database: Any) -> Callable[[Any], bool]:
     """A test: may the reader see a database principal (sys.database_principals page)?"""
     if sees_definitions(session, database) or has_permission(session, "ALTER ANY USER", database):
         return lambda principal: True
@@ -145,7 +148,7 @@ def visible_principals(session: Any, database: Any) -> Callable[[Any], bool]:
     )
 
 
-def visible_logins(session: Any, server: Any) -> list[Any]:
+def visible_logins(session: SessionState, server: Any) -> list[Any]:
     """Logins and server roles the reader may see, by id (sys.server_principals page)."""
     found = sorted(server.logins.values(), key=lambda login: login.id)
     if has_server_permission(session, "VIEW ANY DEFINITION") or has_server_permission(

@@ -7,7 +7,7 @@ schema was made of.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lxml import etree
 
@@ -16,6 +16,10 @@ from redial_broker.catalog.views import view
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.database import Database
 from redial_broker.exec.xml.schemas import documents_of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 _BUILT_IN, _SYS_SCHEMA = 1, 4
 _BUILT_IN_NAMESPACES = (
@@ -36,7 +40,7 @@ name sysname
 create_date datetime
 modify_date datetime""",
 )
-def collections(session: Any, db: Database) -> Iterable[tuple]:
+def collections(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The built-in collection and those of users."""
     made = db.created
     yield _BUILT_IN, _SYS_SCHEMA, None, "sys", made, made
@@ -58,7 +62,7 @@ xml_collection_id int
 name nvarchar(4000)
 xml_namespace_id int""",
 )
-def namespaces(session: Any, db: Database) -> Iterable[tuple]:
+def namespaces(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Target namespaces, numbered within their collection."""
     for number, name in enumerate(_BUILT_IN_NAMESPACES, 1):
         yield _BUILT_IN, name, number
@@ -69,7 +73,7 @@ def namespaces(session: Any, db: Database) -> Iterable[tuple]:
 
 @function("XML_SCHEMA_NAMESPACE", optional=1)
 def schema_namespace(
-    session: Any, schema: str | None, name: str | None, namespace: str | None = None
+    session: SessionState, schema: str | None, name: str | None, namespace: str | None = None
 ) -> str | None:
     """The schema documents of a collection as xml, of one namespace or all.
 

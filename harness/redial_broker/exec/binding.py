@@ -19,16 +19,15 @@ from redial_broker.exec.objects import Procedure
 from redial_broker.exec.program import SWITCH, Program
 
 if TYPE_CHECKING:
+    from redial_broker.exec.closures import Fn, Value, Values
     from redial_broker.exec.session import SessionState
-
-Value = Callable[[Any, list], Any]
 
 
 class Plain(NamedTuple):
     """An argument that is a value. slot: of the caller's variable an OUTPUT value goes back to."""
 
     name: str
-    evaluate: Callable[[Any, list, tuple], Any]
+    evaluate: Fn
     type: SqlType | None
     slot: int | None
 
@@ -169,7 +168,7 @@ def _maker(argument: Plain, change: Callable[[Any], Any] | None) -> Value:
     if change is None:
         return lambda session, variables: evaluate(session, variables, ())
 
-    def make(session: Any, variables: list) -> Any:
+    def make(session: SessionState, variables: Values) -> Any:
         value = evaluate(session, variables, ())
         return None if value is None else change(value)
 
@@ -190,7 +189,7 @@ def holds(known: Prepared, session: SessionState) -> bool:
 
 def call(
     session: SessionState,
-    variables: list,
+    variables: Values,
     known: Prepared,
     on_return: Callable[[Any, int], None] | None,
 ) -> int:
@@ -209,7 +208,7 @@ def call(
 
 
 def _setter(
-    variables: list, target: int, change: Callable[[Any], Any] | None
+    variables: Values, target: int, change: Callable[[Any], Any] | None
 ) -> Callable[[Any], None]:
     def give(value: Any) -> None:
         variables[target] = value if value is None or change is None else change(value)

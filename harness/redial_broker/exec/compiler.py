@@ -20,6 +20,7 @@ from redial_broker.exec.steps import end_of_program, jump, lazy_step
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
 
@@ -124,10 +125,10 @@ class ProgramCompiler:
         def compile_test(_: Any, context: Context) -> Run:
             test = context.condition(condition)
 
-            def run(session: SessionState, variables: list) -> int | None:
+            def run(session: SessionState, variables: Values) -> int | None:
                 return None if test(session, variables, ()) else otherwise[0]
 
-            def clear(session: SessionState, variables: list) -> int | None:
+            def clear(session: SessionState, variables: Values) -> int | None:
                 following = run(session, variables)
                 session.rowcount = 0
                 return following

@@ -7,13 +7,17 @@ and stay so ("Server configuration options" page).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec.context import Context
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_server_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def find_setting(server: Any, name: str) -> Setting:
     return found[0]
 
 
-def configure(session: Any, setting: Setting, value: int) -> None:
+def configure(session: SessionState, setting: Setting, value: int) -> None:
     """Set a value. Raises SqlError 15247, 15129, NotSupported."""
     server = session.database.server
     if not has_server_permission(session, "ALTER SETTINGS"):
@@ -113,7 +117,7 @@ def configure(session: Any, setting: Setting, value: int) -> None:
 def reconfigure(node: ast.Reconfigure, context: Context) -> Run:
     """RECONFIGURE [WITH OVERRIDE]: values set by sp_configure come into use. 574 in a transaction."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         if session.trancount:
             raise SqlError(574, "CONFIG")
         if not has_server_permission(session, "ALTER SETTINGS"):

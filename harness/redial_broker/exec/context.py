@@ -13,6 +13,7 @@ from redial_broker.exec.registry import Run
 from redial_broker.exec.sequences import next_value
 
 if TYPE_CHECKING:
+    from redial_broker.exec.closures import Test
     from redial_broker.exec.query.compile import QueryCompiler
     from redial_broker.exec.session import SessionState
 
@@ -59,9 +60,9 @@ class Context:
         self.checking = False  # only to see whether a new module's statement can be compiled
         self.statement: Any = None
         self.nesting: Any = None  # the data change in FROM that may stand there
-        self.nested: list | None = None  # takes the OUTPUT of the change that is compiled
+        self.nested: list[Any] | None = None  # takes the OUTPUT of the change that is compiled
         self.chain: int | None = None  # owner of the view that is being read
-        self.inherited: tuple = ()  # table hints given to it
+        self.inherited: tuple[Any, ...] = ()  # table hints given to it
         scope.compile_subquery = self._subquery
         scope.scalar_function = self._scalar_function
         scope.next_value = self._next_value
@@ -103,7 +104,7 @@ class Context:
         """Compile a scalar expression without columns."""
         return compile_expression(node, self.scope)
 
-    def condition(self, node: Any) -> Callable[[Any, list, tuple], bool | None]:
+    def condition(self, node: Any) -> Test:
         """Compile a predicate without columns."""
         return compile_condition(node, self.scope)
 

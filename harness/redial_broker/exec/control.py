@@ -23,6 +23,7 @@ from redial_broker.exec.security import has_server_permission
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
 ISOLATION_LEVELS = frozenset(
@@ -107,7 +108,7 @@ LANGUAGES = frozenset(
 """Names and aliases of sys.syslanguages: what a server knows."""
 
 
-def transaction_name(node: Any, context: Context) -> Callable[[Any, list], str | None]:
+def transaction_name(node: Any, context: Context) -> Callable[[SessionState, Values], str | None]:
     """A transaction or savepoint name: a word, or the value of a variable (first 32 characters)."""
     if node is None:
         return lambda session, variables: None
@@ -125,7 +126,7 @@ def begin(node: ast.BeginTransaction, context: Context) -> Run:
         raise context.not_supported(node, "BEGIN DISTRIBUTED TRANSACTION")
     name = transaction_name(node.name, context)
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         begin_transaction(session, name(session, variables))
         session.rowcount = 0
 
@@ -150,7 +151,7 @@ def begin_transaction(session: SessionState, name: str | None) -> None:
 def commit(node: ast.Commit, context: Context) -> Run:
     """COMMIT: counts down, commits when it reaches 0."""
 
-    def run(session: SessionState, _: list) -> None:
+    def run(session: SessionState, _: Values) -> None:
         commit_transaction(session)
         session.rowcount = 0
 
@@ -177,7 +178,7 @@ def rollback(node: ast.Rollback, context: Context) -> Run:
     """ROLLBACK: everything, whatever the count; or back to a savepoint."""
     name = transaction_name(node.name, context)
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         rollback_transaction(session, name(session, variables))
         session.rowcount = 0
 
@@ -206,7 +207,7 @@ def save(node: ast.SaveTransaction, context: Context) -> Run:
     """SAVE TRANSACTION name."""
     name = transaction_name(node.name, context)
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         save_transaction(session, name(session, variables) or "")
         session.rowcount = 0
 
@@ -247,7 +248,7 @@ def set_option(node: ast.SetOption, context: Context) -> Run:
             changes[ON_OFF[OPPOSITES[name]]] = False
     pairs = tuple(changes.items())
 
-    def run(session: SessionState, _: list) -> int | None:
+    def run(session: SessionState, _: Values) -> int | None:
         was = session.options.implicit_transactions
         session.options = session.options.changed_by(pairs)
         session.rowcount = 0
@@ -276,7 +277,7 @@ def set_value(node: ast.SetValue, context: Context) -> Run:
     if setter is None:
         raise context.not_supported(node, f"SET {name}")
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         setter(session, evaluate(session, variables, ()))
         session.rowcount = 0
 
@@ -369,7 +370,7 @@ def set_isolation(node: ast.SetIsolationLevel, context: Context) -> Run:
 
     change = (("isolation", level),)
 
-    def run(session: SessionState, _: list) -> None:
+    def run(session: SessionState, _: Values) -> None:
         session.options = session.options.changed_by(change)
         session.rowcount = 0
 
@@ -381,7 +382,7 @@ def set_isolation(node: ast.SetIsolationLevel, context: Context) -> Run:
 def use(node: ast.Use, context: Context) -> Run:
     """USE database; not allowed in a module (the parser's and server's 154 rule)."""
 
-    def run(session: SessionState, _: list) -> None:
+    def run(session: SessionState, _: Values) -> None:
         session.instance.use_database(session, node.database)
         session.rowcount = 0
 
@@ -396,7 +397,7 @@ def execute_as(node: ast.ExecuteAs, context: Context) -> Run:
     if node.cookie is not None:
         slot, _ = _cookie(node.cookie, context, "Execute As")
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         cookie = impersonation.push(
             session,
             node.kind,
@@ -425,7 +426,7 @@ def revert(node: ast.Revert, context: Context) -> Run:
     if node.cookie is not None:
         slot, _ = _cookie(node.cookie, context, "Revert")
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         impersonation.revert(
             session, variables[slot] if slot is not None else None, slot is not None
         )
@@ -440,7 +441,7 @@ def kill(node: ast.Kill, context: Context) -> Run:
         raise context.not_supported(node, f"KILL {node.kind}")
     target = context.expression(node.target)
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         number = target.fn(session, variables, ())
         if not has_server_permission(session, "ALTER ANY CONNECTION"):
             raise SqlError(6102)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -32,6 +32,11 @@ from redial_broker.exec.query.reading import LockPlans, reread
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.sources import Source, table_columns
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Projection, Values
+    from redial_broker.exec.session import SessionState
+
 differs(
     "cursors over anything but tables",
     "Over a view, a derived or common table that joins or groups, a function or a system view "
@@ -51,10 +56,10 @@ class Row:
     place: its key in the index a dynamic cursor walks along.
     """
 
-    values: tuple
-    keys: tuple = ()
-    images: tuple = ()
-    place: tuple | None = None
+    values: tuple[Any, ...]
+    keys: tuple[Any, ...] = ()
+    images: tuple[Any, ...] = ()
+    place: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +77,16 @@ class Plan:
     options: CursorOptions
     sources: tuple[Source, ...]
     direct: tuple[bool, ...]
-    read: Callable[[Any, list], list[Row]]
-    by_keys: Callable[[Any, list, tuple], Row | None] | None = None
-    after: Callable[[Any, list, tuple | None], Row | None] | None = None
+    read: Callable[[SessionState, Values], list[Row]]
+    by_keys: Callable[[SessionState, Values, RowValues], Row | None] | None = None
+    after: Callable[[SessionState, Values, RowValues | None], Row | None] | None = None
 
     @property
     def converted(self) -> bool:
         """Whether it is not of the type that was asked for."""
         return self.kind != self.options.requested
 
-    def moment(self, session: Any, locals_: list) -> tuple | None:
+    def moment(self, session: SessionState, locals_: Values) -> tuple[Any, ...] | None:
         """Equal as long as nothing in the tables changes: then reading again shows the same.
 
         None where reading again would take locks.
@@ -97,7 +102,7 @@ class Plan:
             found += [(index.changes, len(index.writers)) for index in (table.rows, *table.indexes)]
         return tuple(found)
 
-    def check_tables(self, session: Any) -> None:
+    def check_tables(self, session: SessionState) -> None:
         """16943 when a table is no longer the one the cursor was declared on."""
         for source in self.sources:
             table = source.table
@@ -214,7 +219,7 @@ def _places(sources: tuple[Source, ...]) -> list[tuple[int, int]]:
 
 def _all_rows(
     block: Block, named: tuple[Source, ...], sources: tuple[Source, ...]
-) -> Callable[[Any, list], list[Row]]:
+) -> Callable[[SessionState, Values], list[Row]]:
     read, arrange, project = block.source_rows(), block.arrange(), block.project()
     places = list(
         zip(
@@ -223,14 +228,16 @@ def _all_rows(
         )
     )
 
-    def image(variables: list, row: tuple, place: tuple[int, int], base: Source | None) -> tuple:
+    def image(
+        variables: Values, row: RowValues, place: tuple[int, int], base: Source | None
+    ) -> RowValues:
         start, key = place
         if base is None or row[key] is None:
             return row[start:key]
         table = base.table if base.slot < 0 else variables[base.slot]
         return table.rows.entries.get(row[key], ())
 
-    def rows(session: Any, variables: list) -> list[Row]:
+    def rows(session: SessionState, variables: Values) -> list[Row]:
         pairs = [(row, project(session, variables, row)) for row in read(session, variables, ())]
         return [
             Row(
@@ -244,7 +251,7 @@ def _all_rows(
     return rows
 
 
-def _shown(source: Source) -> Callable[[Any, list, tuple], tuple]:
+def _shown(source: Source) -> Projection:
     """(s, locals, row of the table) -> what the source shows of it."""
     if source.behind is None:
         return lambda session, variables, row: row
@@ -256,12 +263,12 @@ def _shown(source: Source) -> Callable[[Any, list, tuple], tuple]:
 
 def _by_keys(
     block: Block, named: tuple[Source, ...], sources: tuple[Source, ...]
-) -> Callable[[Any, list, tuple], Row | None]:
+) -> Callable[[SessionState, Values, RowValues], Row | None]:
     readers = [(reread(base), _shown(source)) for source, base in zip(named, sources)]
     places, project, width = _places(named), block.project(), block.from_.scope.width
     memo = block.memo
 
-    def row_of(session: Any, variables: list, keys: tuple) -> Row | None:
+    def row_of(session: SessionState, variables: Values, keys: tuple[Any, ...]) -> Row | None:
         if memo:
             memo[:] = [None] * len(memo)
         row = [None] * width
@@ -283,7 +290,7 @@ def _by_keys(
 
 def _walk(
     query: ast.Query, options: CursorOptions, context: Any
-) -> Callable[[Any, list, tuple | None], Row | None] | None:
+) -> Callable[[SessionState, Values, RowValues | None], Row | None] | None:
     """The next row behind a place of the index; None where several tables or ranges are read."""
     block = _keyed(query, options, context, walk=True)
     paths = block.from_.paths
@@ -298,7 +305,9 @@ def _walk(
     read, project = block.source_rows(), block.project()
     start, key_at = _places((source,))[0]
 
-    def after(session: Any, variables: list, place: tuple | None) -> Row | None:
+    def after(
+        session: SessionState, variables: Values, place: tuple[Any, ...] | None
+    ) -> Row | None:
         for row in read(session, [*variables, place], ()):
             key, image = row[key_at], row[start:key_at]
             if number:

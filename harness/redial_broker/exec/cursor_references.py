@@ -7,19 +7,22 @@ Source: "DEALLOCATE" page. ``session.cursors`` maps (depth, name), ("", name) fo
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 LAST_OPENED = "@@"
 """Key in ``session.cursors`` of the key of the cursor opened last (@@CURSOR_ROWS)."""
 
 
-def new_key(session: Any) -> tuple[str, int]:
+def new_key(session: SessionState) -> tuple[str, int]:
     """A key no name has."""
     numbers = [key[1] for key in session.cursors if isinstance(key, tuple) and key[0] == "#"]
     return "#", max(numbers, default=0) + 1
 
 
-def references(session: Any, key: Any) -> int:
+def references(session: SessionState, key: Any) -> int:
     """How many variables refer to a cursor."""
     return sum(
         1
@@ -29,14 +32,14 @@ def references(session: Any, key: Any) -> int:
     )
 
 
-def release(session: Any, key: Any) -> None:
+def release(session: SessionState, key: Any) -> None:
     """Forget a cursor that neither its name nor a variable refers to."""
     cursor = session.cursors.get(key)
     if cursor is not None and not cursor.named and not references(session, key):
         del session.cursors[key]
 
 
-def nameless(session: Any, key: Any, frame: Any) -> Any:
+def nameless(session: SessionState, key: Any, frame: Any) -> Any:
     """Move a cursor to a key no name has, so that its name is free; variables follow."""
     fresh = new_key(session)
     session.cursors[fresh] = replace(session.cursors.pop(key), named=False, frame=frame)
@@ -49,7 +52,7 @@ def nameless(session: Any, key: Any, frame: Any) -> Any:
     return fresh
 
 
-def hand_over(session: Any, frame: Any) -> None:
+def hand_over(session: SessionState, frame: Any) -> None:
     """Give the open cursors of OUTPUT parameters to the caller of a module that ends.
 
     One that is closed goes with the module ("CURSOR_STATUS" page).
@@ -65,7 +68,7 @@ def hand_over(session: Any, frame: Any) -> None:
             frame.variables[slot] = nameless(session, key, session.frames[-1])
 
 
-def drop_references(session: Any, values: list[Any]) -> None:
+def drop_references(session: SessionState, values: list[Any]) -> None:
     """The variables of a frame are gone: cursors only they referred to go too."""
     for value in values:
         if isinstance(value, tuple) and value in session.cursors:

@@ -7,7 +7,7 @@ until its last reference is gone: its name, or a variable.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -23,6 +23,10 @@ from redial_broker.exec.cursor_references import (
     release,
 )
 from redial_broker.exec.registry import Run, compiles
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 FETCH = 0xC1
 """A FETCH to the client ends like a SELECT."""
@@ -40,12 +44,12 @@ class Cursor:
 
     frame: Any
     plan: Plan
-    locals: list
+    locals: list[Any]
     named: bool = True
     rows: tuple[Row, ...] | None = None
     position: int = 0
     current: Row | None = None
-    moment: tuple | None = None
+    moment: tuple[Any, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -54,7 +58,7 @@ class Cursor:
 
 
 # ---------------------------------------------------------------------- finding cursors
-def cursor_key(session: Any, name: str, is_global: bool) -> Any:
+def cursor_key(session: SessionState, name: str, is_global: bool) -> Any:
     """The key of a cursor named in a statement: the module's own first, then the global one."""
     lowered = name.lower()
     local = (len(session.frames), lowered)
@@ -63,7 +67,9 @@ def cursor_key(session: Any, name: str, is_global: bool) -> Any:
     return ("", lowered)
 
 
-def find(session: Any, variables: list, node: ast.CursorName, slot: int) -> tuple[Any, Cursor]:
+def find(
+    session: SessionState, variables: Values, node: ast.CursorName, slot: int
+) -> tuple[Any, Cursor]:
     """(key, cursor) of a name or variable. Raises 16916 and 16950."""
     if slot >= 0:
         key = variables[slot]
@@ -91,7 +97,7 @@ def variable_slot(node: ast.Variable, context: Context) -> int:
 
 
 # ---------------------------------------------------------------------- DECLARE, SET
-def _warn(session: Any, plan: Plan) -> None:
+def _warn(session: SessionState, plan: Plan) -> None:
     if plan.options.warn and plan.converted:
         session.info("The created cursor is not of the requested type.", 10, 16956)
 
@@ -103,7 +109,7 @@ def compile_declare_cursor(node: ast.DeclareCursor, context: Context) -> Run:
     plan = compile_plan(node.definition.query, options, context)
     lowered = node.name.lower()
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         key = (len(session.frames), lowered) if options.local else ("", lowered)
         if key in session.cursors:
             raise SqlError(16915, node.name)
@@ -124,7 +130,7 @@ def set_cursor_variable(node: ast.SetVariable, context: Context) -> Run:
     options = cursor_options(value, context)
     plan = compile_plan(value.query, options, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         before, variables[slot] = variables[slot], None
         release(session, before)
         key = new_key(session)
@@ -146,7 +152,7 @@ def _refer(node: ast.SetVariable, slot: int, context: Context) -> Run:
     else:
         raise context.fail(node, SqlError(16949, node.variable.name, aborts="scope"))
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         key, _ = find(session, variables, name, other)
         before, variables[slot] = variables[slot], key
         if before != key:
@@ -162,7 +168,7 @@ def compile_open(node: ast.OpenCursor, context: Context) -> Run:
     """OPEN: a static cursor reads its rows now, a keyset one their keys; @@CURSOR_ROWS."""
     slot = cursor_slot(node.cursor, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         key, cursor = find(session, variables, node.cursor, slot)
         if cursor.rows is not None:
             raise SqlError(16905)
@@ -182,7 +188,7 @@ def compile_close(node: ast.CloseCursor, context: Context) -> Run:
     """CLOSE: the rows go, the cursor may be opened again."""
     slot = cursor_slot(node.cursor, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         key, cursor = find(session, variables, node.cursor, slot)
         if cursor.rows is None:
             raise SqlError(16917)
@@ -202,7 +208,7 @@ def compile_deallocate(node: ast.DeallocateCursor, context: Context) -> Run:
     """DEALLOCATE: this reference is gone, and the cursor with its last one."""
     slot = cursor_slot(node.cursor, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         key, cursor = find(session, variables, node.cursor, slot)
         if slot >= 0:
             variables[slot] = None
@@ -226,7 +232,7 @@ def compile_fetch_cursor(node: ast.FetchCursor, context: Context) -> Run:
     offset = context.expression(node.offset).fn if node.offset is not None else None
     targets = [context.scope.resolve_variable(variable) for variable in node.into or []]
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         key, cursor = find(session, variables, node.cursor, slot)
         if cursor.rows is None:
             raise SqlError(16917)
@@ -260,7 +266,7 @@ def status(cursor: Cursor) -> int:
     return -2 if inside else -1
 
 
-def _check(session: Any, orientation: str, cursor: Cursor) -> None:
+def _check(session: SessionState, orientation: str, cursor: Cursor) -> None:
     if orientation != "NEXT" and not cursor.plan.options.scroll:
         raise SqlError(16911, "fetch", orientation.lower())
     if orientation == "ABSOLUTE" and cursor.kind == DYNAMIC:
@@ -273,7 +279,7 @@ def _check(session: Any, orientation: str, cursor: Cursor) -> None:
     cursor.plan.check_tables(session)
 
 
-def move(session: Any, orientation: str, cursor: Cursor, offset: int | None) -> Cursor:
+def move(session: SessionState, orientation: str, cursor: Cursor, offset: int | None) -> Cursor:
     """The cursor after a FETCH; ``current`` is the row, None when there is none."""
     if cursor.kind == DYNAMIC:
         return _move_dynamic(session, orientation, cursor, offset or 0)
@@ -298,7 +304,7 @@ def _position(orientation: str, now: int, last: int, offset: int) -> int:
     return max(0, min(wanted, last + 1))
 
 
-def _move_dynamic(session: Any, orientation: str, cursor: Cursor, offset: int) -> Cursor:
+def _move_dynamic(session: SessionState, orientation: str, cursor: Cursor, offset: int) -> Cursor:
     """Read on from the place of the last row, or read everything and look for it.
 
     A cursor that only goes forward along one index keeps its last row alone in ``rows``; another

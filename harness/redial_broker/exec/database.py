@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.errors import SqlError
@@ -25,6 +25,9 @@ from redial_broker.exec.objects import (
 from redial_broker.exec.principals import DB_OWNER, FIRST_USER, Principal, fixed_principals
 from redial_broker.exec.rowversions import Rowversions
 from redial_broker.exec.xml.schemas import FIRST_COLLECTION, XmlSchemaCollection, typed_xml
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 FIRST_OBJECT = 100
 FIRST_SCHEMA = 5
@@ -113,12 +116,12 @@ class Database(Part):
         }
         self.principals: dict[str, Principal] = fixed_principals()
         self.members: dict[tuple[int, int], bool] = {(DB_OWNER, 1): True}
-        self.permissions: dict[tuple, tuple[tuple[str, int], ...]] = {}
+        self.permissions: dict[tuple[Any, ...], tuple[tuple[str, int], ...]] = {}
         self.keys: dict[tuple[str, str], Any] = {}
         self.signatures: dict[int, tuple[tuple[bytes, bool, bytes], ...]] = {}
         self.master_key: Any = None
         self.next_key = FIRST_KEY
-        self.properties: dict[tuple, Any] = {}
+        self.properties: dict[tuple[Any, ...], Any] = {}
         self.dates: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, int] = {}
         self.owner = "sa"
@@ -139,7 +142,7 @@ class Database(Part):
         self.recovery = "FULL"
         self.user_access = "MULTI_USER"
         self.schema_version = next(_versions)
-        self._allowed: tuple[int, dict] = (0, {})
+        self._allowed: tuple[int, dict[Any, Any]] = (0, {})
         self._next_object = FIRST_OBJECT
         self.next_principal = FIRST_USER
         self.next_schema = FIRST_SCHEMA
@@ -156,7 +159,7 @@ class Database(Part):
         return self.options["rcsi"]
 
     def resolve(
-        self, schema: str | None, name: str, session: Any = None, home: str | None = None
+        self, schema: str | None, name: str, session: SessionState = None, home: str | None = None
     ) -> Any:
         """The table, queue, view, module or system view of that name; None when there is none.
 
@@ -184,7 +187,7 @@ class Database(Part):
             return None
         return found
 
-    def follow(self, found: Any, session: Any = None) -> Any:
+    def follow(self, found: Any, session: SessionState = None) -> Any:
         """What a synonym stands for; anything else is itself. Raises SqlError 5313, 911."""
         if not isinstance(found, Synonym):
             return found
@@ -195,7 +198,7 @@ class Database(Part):
             raise SqlError(5313, f"{found.schema}.{found.name}")
         return base
 
-    def _await_change(self, key: tuple[str, str], session: Any) -> None:
+    def _await_change(self, key: tuple[str, str], session: SessionState) -> None:
         """Wait (Sch-S) for the transaction that has defined or dropped an object of that name.
 
         Whoever looks a name up sees only committed definitions: Sch-M, held to the end of the
@@ -223,7 +226,7 @@ class Database(Part):
         view = SYSTEM_VIEWS.get((schema, name)) if schema in SYSTEM_SCHEMAS else None
         return view.bound(self) if view is not None else None
 
-    def resolve_type(self, schema: str | None, name: str, session: Any = None) -> Any:
+    def resolve_type(self, schema: str | None, name: str, session: SessionState = None) -> Any:
         """The alias or table type of that name; None when there is none."""
         lowered = name.lower()
         if schema is not None:
@@ -232,7 +235,7 @@ class Database(Part):
         first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
         return self.types.get((first, lowered)) or self.types.get(("dbo", lowered))
 
-    def find_type(self, name: Any, session: Any = None) -> Any:
+    def find_type(self, name: Any, session: SessionState = None) -> Any:
         """``resolve_type`` for a name as parsed (``ast.ObjectName``)."""
         return self.resolve_type(name.schema, name.name, session)
 
@@ -291,7 +294,7 @@ class Database(Part):
         """
         self.engine.journal.assign(transaction, self, "schema_version", next(_versions))
 
-    def permission_cache(self) -> dict:
+    def permission_cache(self) -> dict[Any, Any]:
         """What was allowed since definitions and permissions last changed (no state: derived)."""
         version, known = self._allowed
         if version != self.schema_version:
@@ -477,7 +480,9 @@ def _watch(engine: Engine) -> None:
     watchers.append(_release_rowversions)
 
 
-def _release_rowversions(transaction: Transaction, committed: bool, events: list[tuple]) -> None:
+def _release_rowversions(
+    transaction: Transaction, committed: bool, events: list[tuple[Any, ...]]
+) -> None:
     for event in events:
         if event[0] == "rowversion":
             database, given = event[1], event[1].rowversions

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.clock import EPOCH
@@ -14,6 +14,10 @@ from redial_broker.engine.types import SMALLINT, ResultColumn, nvarchar
 from redial_broker.exec.context import Context
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import check_server, is_db_owner
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 COMPLETED = (
     "DBCC execution completed. If DBCC printed error messages, contact your system administrator."
@@ -46,7 +50,7 @@ def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
         for argument in node.arguments
     ]
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         given = [
             part if isinstance(part, str) else part(session, variables, ()) for part in arguments
         ]
@@ -57,12 +61,14 @@ def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
     return run
 
 
-def _answer(session: Any, columns: list[ResultColumn], rows: list[tuple]) -> None:
+def _answer(
+    session: SessionState, columns: list[ResultColumn], rows: list[tuple[Any, ...]]
+) -> None:
     session.result(columns, rows)
     session.done(SELECT, len(rows))
 
 
-def _input_buffer(session: Any, given: list, options: set[str]) -> None:
+def _input_buffer(session: SessionState, given: list[Any], options: set[str]) -> None:
     """The last statement a client sent; another session's needs VIEW SERVER STATE.
 
     Raises SqlError 7955 for an unknown session, 300.
@@ -87,7 +93,7 @@ def _input_buffer(session: Any, given: list, options: set[str]) -> None:
     )
 
 
-def _open_transaction(session: Any, given: list, options: set[str]) -> None:
+def _open_transaction(session: SessionState, given: list[Any], options: set[str]) -> None:
     """The oldest open transaction that has written in a database; sysadmin or db_owner.
 
     There is no log to point into: LSN is always (0:0:0).
@@ -144,7 +150,7 @@ def _open_transaction(session: Any, given: list, options: set[str]) -> None:
     )
 
 
-def _user_options(session: Any, given: list, options: set[str]) -> None:
+def _user_options(session: SessionState, given: list[Any], options: set[str]) -> None:
     """The SET options of the session."""
     o = session.options
     rows = [
@@ -173,7 +179,7 @@ def _user_options(session: Any, given: list, options: set[str]) -> None:
     _answer(session, _OPTIONS, [*rows, ("isolation level", level)])
 
 
-COMMANDS: dict[str, Callable[[Any, list, set[str]], None]] = {
+COMMANDS: dict[str, Callable[[Any, list[Any], set[str]], None]] = {
     "INPUTBUFFER": _input_buffer,
     "OPENTRAN": _open_transaction,
     "USEROPTIONS": _user_options,

@@ -23,7 +23,7 @@ def names_in(node: Any) -> list[ast.ObjectName]:
     for part in node.walk():
         if isinstance(part, ast.CommonTable):
             local.add(part.name.lower())
-    found: dict[tuple, ast.ObjectName] = {}
+    found: dict[tuple[Any, ...], ast.ObjectName] = {}
     for name in _all_names(node):
         single = len(name.parts) == 1
         if name.name.startswith("#") or (single and name.name.lower() in local):

@@ -29,6 +29,7 @@ from redial_broker.exec.steps import schema_of
 from redial_broker.exec.tokens import enter
 
 if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
 _NAME_PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)')
@@ -59,7 +60,7 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
     plain = binding.plain_arguments(node, context) if binding.cacheable(fixed) else None
     known: binding.Prepared | None = None
 
-    def run(session: SessionState, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         nonlocal known
         if known is not None and binding.holds(known, session):
             return binding.call(
@@ -94,7 +95,7 @@ def check_order(node: ast.ExecuteProcedure, context: Context) -> None:
 
 def compile_argument(
     part: ast.ExecuteArgument, context: Context
-) -> Callable[[Any, list], Argument]:
+) -> Callable[[SessionState, Values], Argument]:
     """An argument as a function of the caller's frame."""
     name = part.name or ""
     if isinstance(part.value, ast.DefaultValue):
@@ -122,7 +123,7 @@ def compile_argument(
         raise context.fail(part, SqlError(179, aborts="batch"))
     slot, target = context.scope.variables[part.value.name.lower()]
 
-    def make(session: SessionState, variables: list) -> Argument:
+    def make(session: SessionState, variables: Values) -> Argument:
         def give(found: Any) -> None:
             variables[slot] = found
 
@@ -133,11 +134,11 @@ def compile_argument(
 
 def _cursor_argument(
     name: str, slot: int, part: ast.ExecuteArgument
-) -> Callable[[Any, list], Argument]:
+) -> Callable[[SessionState, Values], Argument]:
     """A cursor variable: it must not have a cursor yet (16951), and gets the procedure's."""
     shown = part.value.name
 
-    def make(session: SessionState, variables: list) -> Argument:
+    def make(session: SessionState, variables: Values) -> Argument:
         if variables[slot] is not None and variables[slot] in session.cursors:
             raise SqlError(16951, shown)
 
@@ -155,7 +156,7 @@ def status_setter(node: ast.ExecuteProcedure, context: Context) -> Any:
         return None
     slot, type_ = context.scope.variables[node.return_variable.name.lower()]
 
-    def bind(variables: list) -> Callable[[Any, int], None]:
+    def bind(variables: Values) -> Callable[[Any, int], None]:
         def store(session: SessionState, status: int) -> None:
             variables[slot] = converted(status, INT, type_)
 
@@ -301,7 +302,7 @@ def execute_string(node: ast.ExecuteString, context: Context) -> Run:
     command = context.expression(node.command)
     who = context.expression(node.as_name) if node.as_name is not None else None
 
-    def run(session: SessionState, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         text = converted(command.fn(session, variables, ()), command.type, NVARCHAR_MAX)
         if not text:
             return None

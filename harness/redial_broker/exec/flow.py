@@ -23,6 +23,7 @@ from redial_broker.exec.switches import value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
 
@@ -115,7 +116,7 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     """TRY ... CATCH: the handler's address is pushed, an error jumps to it."""
     handler = [0]
 
-    def enter(session: SessionState, _: list) -> None:
+    def enter(session: SessionState, _: Values) -> None:
         session.frames[-1].handlers.append((handler[0], len(session.error_stack)))
 
     start = compiler.emit(None, enter)
@@ -136,7 +137,7 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     )
 
 
-def leave_catch(session: SessionState, _: list) -> None:
+def leave_catch(session: SessionState, _: Values) -> None:
     """END CATCH: the error it handled is no longer current."""
     session.error_stack.pop()
 
@@ -172,7 +173,7 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
     evaluate, empty = value.fn, None if type_ is not None else 0
     change = None if convert is None else bare(convert)
 
-    def give(session: SessionState, variables: list) -> int:
+    def give(session: SessionState, variables: Values) -> int:
         status = evaluate(session, variables, ())
         if status is not None and change is not None:
             status = change(status)
@@ -233,17 +234,17 @@ def assignment(slot: int, value: Expr, convert: Callable[[Any], Any] | None) -> 
     if value.constant and (change is None or value.value is None):
         found = value.value
 
-        def assign(session: SessionState, variables: list) -> None:
+        def assign(session: SessionState, variables: Values) -> None:
             variables[slot] = found
             session.rowcount = 1
     elif change is None:
 
-        def assign(session: SessionState, variables: list) -> None:
+        def assign(session: SessionState, variables: Values) -> None:
             variables[slot] = evaluate(session, variables, ())
             session.rowcount = 1
     else:
 
-        def assign(session: SessionState, variables: list) -> None:
+        def assign(session: SessionState, variables: Values) -> None:
             found = evaluate(session, variables, ())
             variables[slot] = None if found is None else change(found)
             session.rowcount = 1
@@ -258,7 +259,7 @@ def print_(node: ast.Print, context: Context) -> Run:
     value = context.expression(node.value)
     convert = compile_assignment_conversion(value.type, resolve_text(value.type))
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         text = value.fn(session, variables, ())
         if text is not None and convert is not None:
             text = convert(text)
@@ -278,7 +279,7 @@ def throw(node: ast.Throw, context: Context) -> Run:
     """THROW number, message, state, or the error being handled again."""
     if node.number is None:
 
-        def rethrow(session: SessionState, _: list) -> None:
+        def rethrow(session: SessionState, _: Values) -> None:
             info = session.error_info
             if info is None:
                 raise SqlError(10704, aborts="batch")
@@ -298,7 +299,7 @@ def throw(node: ast.Throw, context: Context) -> Run:
         context.expression(part) for part in (node.number, node.message, node.state)
     )
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         code = number.fn(session, variables, ())
         if code is None or not 50000 <= code <= 2147483647:
             raise SqlError(35100, code)
@@ -321,7 +322,7 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
     log = "LOG" in node.options
     set_error = "SETERROR" in node.options
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         given = [value.fn(session, variables, ()) for value in values]
         text, severity, state, *arguments = [*given, *([None] * (3 - len(given)))]
         number, logged = 50000, log
@@ -358,7 +359,7 @@ def wait_for_delay(node: Any, context: Context) -> Run:
     is_delay = isinstance(node, ast.WaitForDelay)
     value = context.expression(node.delay if is_delay else node.time)
 
-    def run(session: SessionState, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         if session.expired:
             session.rowcount = 0
             return

@@ -16,6 +16,7 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.registry import FLOW, REGISTRY, Run, compiles, describe
 
 if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
 SELECT = 0xC1
@@ -50,7 +51,7 @@ def wrapped(nodes: list[Any], not_supported: Any) -> list[Any]:
     return found
 
 
-def result_columns(node: Any, context: Any) -> list | None:
+def result_columns(node: Any, context: Any) -> list[Any] | None:
     """The columns a SELECT sends to the client; None when it assigns, creates or is no SELECT."""
     if not isinstance(node, ast.SelectStatement):
         return None
@@ -76,7 +77,7 @@ def compile_format_only(node: FormatOnly, context: Context) -> Run:
     silent = columns is None and isinstance(inner, (*_NOTHING_HAPPENS, ast.SelectStatement))
     run = entry.compile(inner, context)
 
-    def step(session: Any, variables: list) -> int | None:
+    def step(session: SessionState, variables: Values) -> int | None:
         if not session.options.fmtonly:
             return run(session, variables)
         if columns is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import shake_128
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.database import Database
@@ -23,6 +23,9 @@ from redial_broker.exec.tokens import (
     server_identity,
     user_for_login,
 )
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 COOKIE_BYTES = 100
 """Length of a cookie as servers make it (EXECUTE AS page)."""
@@ -43,7 +46,7 @@ class Context:
 
 
 # ---------------------------------------------------------------------- becoming somebody
-def become_user(session: Any, database: Database, user: Principal) -> None:
+def become_user(session: SessionState, database: Database, user: Principal) -> None:
     """Act as a user of a database: trusted there, and nowhere else by itself."""
     session.user = user
     session.login_name = login_name_of(database, user)
@@ -72,7 +75,7 @@ def usable(database: Database, user: Principal | None) -> bool:
     return not user.login or login_of(server, user) is not None
 
 
-def may_impersonate(session: Any, user: Principal) -> bool:
+def may_impersonate(session: SessionState, user: Principal) -> bool:
     """dbo may impersonate anyone, everyone itself, others need IMPERSONATE on the user."""
     return (
         session.user is None
@@ -81,7 +84,7 @@ def may_impersonate(session: Any, user: Principal) -> bool:
     )
 
 
-def find_user(session: Any, name: str | None) -> Principal:
+def find_user(session: SessionState, name: str | None) -> Principal:
     """The user EXECUTE AS USER names. Raises SqlError 15517."""
     database = session.database
     found = database.principals.get((name or "").lower())
@@ -90,7 +93,7 @@ def find_user(session: Any, name: str | None) -> Principal:
     return found
 
 
-def find_login(session: Any, name: str | None) -> Login:
+def find_login(session: SessionState, name: str | None) -> Login:
     """The login EXECUTE AS LOGIN names. Raises SqlError 15406."""
     server = session.database.server
     login = server.logins.get((name or "").lower())
@@ -115,7 +118,7 @@ def _denied_any_login(server: Any, ids: frozenset[int]) -> bool:
     )
 
 
-def execute_as(session: Any, kind: str, name: str | None) -> None:
+def execute_as(session: SessionState, kind: str, name: str | None) -> None:
     """Become USER, LOGIN or CALLER. Raises SqlError 15517, 15406, 916."""
     if kind == "CALLER":
         frame = session.frames[-1]
@@ -128,7 +131,7 @@ def execute_as(session: Any, kind: str, name: str | None) -> None:
         become_user(session, session.database, find_user(session, name))
 
 
-def other(session: Any, kind: str, name: str | None) -> Callable[[], None]:
+def other(session: SessionState, kind: str, name: str | None) -> Callable[[], None]:
     """EXECUTE ('..') AS USER | LOGIN: checks now, becomes it when called. Errors as execute_as."""
     if kind == "USER":
         user, database = find_user(session, name), session.database
@@ -139,7 +142,7 @@ def other(session: Any, kind: str, name: str | None) -> Callable[[], None]:
     return lambda: become_login(session, login)
 
 
-def become_login(session: Any, login: Login) -> None:
+def become_login(session: SessionState, login: Login) -> None:
     """Act as a login, on the whole server. Raises SqlError 916 when it may not be here."""
     database = session.database
     user = user_for_login(database, login)
@@ -150,7 +153,12 @@ def become_login(session: Any, login: Login) -> None:
 
 # ---------------------------------------------------------------------- the stack of contexts
 def push(
-    session: Any, kind: str, name: str | None, *, revertible: bool = True, cookie: bool = False
+    session: SessionState,
+    kind: str,
+    name: str | None,
+    *,
+    revertible: bool = True,
+    cookie: bool = False,
 ) -> bytes | None:
     """EXECUTE AS as a statement. Returns the cookie when one was asked for.
 
@@ -169,7 +177,7 @@ def push(
     return made
 
 
-def revert(session: Any, cookie: bytes | None, given: bool) -> None:
+def revert(session: SessionState, cookie: bytes | None, given: bool) -> None:
     """REVERT: to the context before the last EXECUTE AS of this module; else nothing.
 
     Raises SqlError 15199 in another database, 15196 after NO REVERT, 15591 without the cookie. All

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha1, sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.crypto import RsaKey, read_certificate
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 BY_MASTER_KEY, BY_PASSWORD, NO_PRIVATE_KEY = "MK", "PW", "NA"
 PROTECTIONS = {
@@ -104,20 +107,20 @@ def digest(password: str) -> bytes:
     return sha256(password.encode("utf-16-le")).digest()
 
 
-def master_key_open(session: Any, database: Any) -> bool:
+def master_key_open(session: SessionState, database: Any) -> bool:
     """Whether the session can use the master key: the service opens it, or the session has."""
     key = database.master_key
     return key is not None and (key.by_service or database.id in session.open_keys)
 
 
-def need_master_key(session: Any, database: Any) -> None:
+def need_master_key(session: SessionState, database: Any) -> None:
     """Raise SqlError 15581 unless the master key can be used."""
     if not master_key_open(session, database):
         raise SqlError(15581)
 
 
 def private_key(
-    session: Any, found: Certificate | AsymmetricKey, password: str | None, database: Any
+    session: SessionState, found: Certificate | AsymmetricKey, password: str | None, database: Any
 ) -> RsaKey | None:
     """The private key, if there is one and the password is right; None otherwise.
 

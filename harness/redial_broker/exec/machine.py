@@ -193,7 +193,7 @@ class Machine:
         self,
         session: SessionState,
         program: Program,
-        values: list,
+        values: list[Any],
         *,
         next_pc: int | None = None,
         user: Any = None,

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import Journal, Part
 from redial_broker.engine.storage import Column
 from redial_broker.engine.types import ResultColumn, SqlType
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 TYPE_CODES = {
     "TABLE": ("U ", "USER_TABLE"),
@@ -305,26 +309,26 @@ class VirtualTable:
     name: str
     schema: str
     columns: list[ResultColumn]
-    compute: Callable[[Any, Any], list[tuple]]
+    compute: Callable[[Any, Any], list[RowValues]]
     object_id: int = 0
     permission: str | None = None
     database: Any = None
-    lookups: dict[str, Callable[[Any, Any, Any], list[tuple]]] = field(default_factory=dict)
+    lookups: dict[str, Callable[[Any, Any, Any], list[RowValues]]] = field(default_factory=dict)
     settle: Callable[[Any, Any], None] | None = None
     broker_names: frozenset[str] = frozenset()
 
-    def wait_for_others(self, session: Any) -> None:
+    def wait_for_others(self, session: SessionState) -> None:
         """What a plain read does before it reads, and NOLOCK does not. Raises Wait, 1222, 1205."""
         if self.settle is not None and session.isolation != "read uncommitted":
             self.settle(session, self.database or session.database)
 
-    def rows_with(self, session: Any, column: str, value: Any) -> list[tuple]:
+    def rows_with(self, session: SessionState, column: str, value: Any) -> list[RowValues]:
         """The rows with a value in a column of ``lookups``, under the same permission."""
         if self.permission is not None:
             session.check_server_permission(self.permission)
         return self.lookups[column](session, self.database or session.database, value)
 
-    def rows(self, session: Any) -> list[tuple]:
+    def rows(self, session: SessionState) -> list[RowValues]:
         """Current rows, as this session may see them. Raises SqlError 300 without permission."""
         if self.permission is not None:
             session.check_server_permission(self.permission)
@@ -356,11 +360,11 @@ refused by name (60001), never answered with 208 as if the server did not have i
 SYSTEM_PROCEDURES: dict[str, Any] = {}
 """Lower-case name -> system procedure; filled by the catalog package when it is imported."""
 
-CATALOG_FUNCTIONS: dict[str, Callable[[Any, list], Any]] = {}
+CATALOG_FUNCTIONS: dict[str, Callable[[Any, list[Any]], Any]] = {}
 """Upper-case name -> function (session, argument values) -> value; filled by the catalog."""
 
 
-TABLE_FUNCTIONS: dict[str, tuple[list[ResultColumn], Callable[[Any, list], Any]]] = {}
+TABLE_FUNCTIONS: dict[str, tuple[list[ResultColumn], Callable[[Any, list[Any]], Any]]] = {}
 """Lower-case name -> (columns, function (session, argument values) -> rows); by the catalog."""
 
 

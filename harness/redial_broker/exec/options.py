@@ -99,7 +99,7 @@ class Options:
     datefirst: int = 7
     dateformat: str = "mdy"
     language: str = "us_english"
-    _changes: dict = field(default_factory=dict, repr=False, compare=False)
+    _changes: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Value of an option by its T-SQL word or attribute name."""

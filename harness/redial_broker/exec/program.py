@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redial.tsql.ast import Node, Source
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
     Step = Callable[[SessionState, list], int | None]
@@ -142,7 +143,7 @@ class Frame:
         "variables",
     )
 
-    def __init__(self, program: Program, variables: list, session: SessionState) -> None:
+    def __init__(self, program: Program, variables: Values, session: SessionState) -> None:
         self.program = program
         self.pc = 0
         self.variables = variables
@@ -160,7 +161,7 @@ class Frame:
         self.signers = signatures(program, session)
         self.database = session.database
 
-    def copy(self) -> tuple:
+    def copy(self) -> tuple[Any, ...]:
         """The mutable fields, for a memento."""
         return (self, self.pc, self.variables[:], self.handlers[:], self.status)
 
@@ -173,7 +174,7 @@ class Frame:
         session.database = self.database
 
     @staticmethod
-    def back(saved: tuple) -> Frame:
+    def back(saved: tuple[Any, ...]) -> Frame:
         """The frame as ``copy`` found it."""
         frame, pc, variables, handlers, status = saved
         frame.pc, frame.handlers, frame.status = pc, handlers, status

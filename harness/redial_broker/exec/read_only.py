@@ -6,10 +6,14 @@ verbs of Service Broker are refused here, when they are run.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _ROWS = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
 _VERBS = (
@@ -49,7 +53,7 @@ def guarded(run: Any, node: Any, database: Any) -> Any:
 
 
 def _refusal(name: str) -> Any:
-    def refuse(session: Any, variables: list) -> None:
+    def refuse(session: SessionState, variables: Values) -> None:
         raise SqlError(3906, name)
 
     return refuse

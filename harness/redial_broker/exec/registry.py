@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
-Run = Callable[["SessionState", list], int | None]
+Run = Callable[["SessionState", list[Any]], int | None]
 Compile = Callable[[Any, "Context"], Run]
 Flow = Callable[["ProgramCompiler", Any], None]
 

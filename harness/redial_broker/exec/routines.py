@@ -8,7 +8,7 @@ statement waits and starts again, the function with it. Sources: "CREATE FUNCTIO
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -19,7 +19,7 @@ from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.ddl.definition import table_definition
 from redial_broker.exec.declarations import declare_parameters, declared_type
 from redial_broker.exec.expressions import compile_expression
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.objects import Function
 from redial_broker.exec.program import ParameterInfo, Program
@@ -28,6 +28,11 @@ from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.sources import table_columns, template_table
 from redial_broker.exec.query.through import chained
 from redial_broker.exec.tokens import enter
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 SCALAR, INLINE, TABLE = "SCALAR FUNCTION", "INLINE FUNCTION", "TABLE FUNCTION"
 
@@ -48,14 +53,14 @@ QUIET = QuietSink()
 
 
 # ---------------------------------------------------------------------- programs
-def function_program(session: Any, function: Function) -> Program:
+def function_program(session: SessionState, function: Function) -> Program:
     """The compiled function of a scalar or multi-statement function, compiled when first needed."""
     if function.program is None:
         function.program = new_program(session, function)
     return function.program
 
 
-def new_program(session: Any, function: Function) -> Program:
+def new_program(session: SessionState, function: Function) -> Program:
     """Compile a function; its variables: parameters first, then the table it returns."""
     options, node = function.options, function.node
     program = Program(
@@ -81,7 +86,9 @@ def new_program(session: Any, function: Function) -> Program:
 
 
 # ---------------------------------------------------------------------- running
-def run_function(session: Any, function: Function, program: Program, values: list) -> Any:
+def run_function(
+    session: SessionState, function: Function, program: Program, values: list[Any]
+) -> Any:
     """Run a function's body to its end and return its frame. Raises Wait: run the caller again."""
     frames = session.frames
     for frame in frames:
@@ -153,7 +160,7 @@ def bind_arguments(
     given: list[Any],
     node: Any,
     context: Context,
-) -> Callable[[Any, Any, tuple], list]:
+) -> Callable[[SessionState, Values, RowValues], list[Any]]:
     """values(session, variables, row) of a call. given: Expr per argument, or the DEFAULT node.
 
     Raises SqlError 313 for too few arguments, 8144 for too many.
@@ -184,7 +191,7 @@ def _argument(
     if convert is None or given.untyped:
         return fn
 
-    def make(session: Any, variables: Any, row: tuple) -> Any:
+    def make(session: SessionState, variables: Values, row: RowValues) -> Any:
         value = fn(session, variables, row)
         return None if value is None else convert(value)
 
@@ -203,7 +210,7 @@ def scalar_function(name: ast.ObjectName, context: Context) -> Any:
         null = any(o.name == "RETURNS NULL ON NULL INPUT" for o in function.node.options)
         covered = chained(function, context)
 
-        def call(session: Any, variables: Any, row: tuple) -> Any:
+        def call(session: SessionState, variables: Values, row: RowValues) -> Any:
             if not covered:
                 check_permission(session, "EXECUTE", function)
             given = values(session, variables, row)
@@ -236,7 +243,7 @@ def table_function(
 
     covered = chained(function, context)
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         if not covered:
             check_permission(session, "SELECT", function)
         return body(session, values(session, variables, row))
@@ -244,7 +251,7 @@ def table_function(
     return function, columns, rows
 
 
-def _inline(function: Function, program: Program, context: Context) -> tuple[list, Any]:
+def _inline(function: Function, program: Program, context: Context) -> tuple[list[Any], Any]:
     """The query of an inline function, compiled where it is used, like a view's."""
     variables = {p.name.lower(): (i, p.type) for i, p in enumerate(program.parameters)}
     inner = Context(program, Scope(source=function.source, variables=variables), context.session)
@@ -254,11 +261,11 @@ def _inline(function: Function, program: Program, context: Context) -> tuple[lis
     return rowset.columns, lambda session, values: rowset.rows(session, values, ())
 
 
-def _multi(function: Function, program: Program, context: Context) -> tuple[list, Any]:
+def _multi(function: Function, program: Program, context: Context) -> tuple[list[Any], Any]:
     slot, definition = program.table_slots[0]
     columns = table_columns(template_table(definition, context))
 
-    def body(session: Any, values: list) -> list[tuple]:
+    def body(session: SessionState, values: list[Any]) -> list[RowValues]:
         frame = run_function(session, function, program, values)
         return list(frame.variables[slot].rows.entries.values())
 

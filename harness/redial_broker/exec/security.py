@@ -8,7 +8,7 @@ and cannot be denied anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError, followed
 from redial_broker.exec.database import Database
@@ -30,6 +30,9 @@ from redial_broker.exec.tokens import (
     user_for_login,
     user_in,
 )
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 __all__ = ["is_member", "user_for_login"]
 
@@ -142,7 +145,7 @@ def securable(item: Any, database: Database) -> Securable:
 
 
 # ---------------------------------------------------------------------- who
-def is_db_owner(session: Any, database: Database | None = None) -> bool:
+def is_db_owner(session: SessionState, database: Database | None = None) -> bool:
     """Whether the current user is dbo or a member of db_owner in the database."""
     database = database or session.database
     user = user_in(session, database)
@@ -161,7 +164,7 @@ def check_restricted(database: Database, user: Principal) -> None:
         raise SqlError(923, database.name)
 
 
-def identities(session: Any, database: Database) -> frozenset[int] | None:
+def identities(session: SessionState, database: Database) -> frozenset[int] | None:
     """Ids of everything the session is in a database, signers included; None outside it."""
     user = user_in(session, database)
     if user is None:
@@ -172,7 +175,7 @@ def identities(session: Any, database: Database) -> frozenset[int] | None:
     return mine
 
 
-def member_ids(session: Any, database: Database) -> frozenset[int]:
+def member_ids(session: SessionState, database: Database) -> frozenset[int]:
     """Ids that IS_MEMBER looks at: the user's, and its signers' if these count (F-180)."""
     user = user_in(session, database)
     if user is None:
@@ -182,7 +185,7 @@ def member_ids(session: Any, database: Database) -> frozenset[int]:
     return identities(session, database) or NOBODY
 
 
-def user_of(session: Any, database: Database) -> Principal | None:
+def user_of(session: SessionState, database: Database) -> Principal | None:
     """The user the session enters a database as; None when it may not enter."""
     user = outside_user(session, database)
     if user is None or user.id == DBO:
@@ -196,7 +199,7 @@ def user_of(session: Any, database: Database) -> Principal | None:
 
 
 # ---------------------------------------------------------------------- may
-def has_permission(session: Any, permission: str, item: Any, column: int = 0) -> bool:
+def has_permission(session: SessionState, permission: str, item: Any, column: int = 0) -> bool:
     """Whether the current user has a permission on something, chains not considered."""
     target = securable(item, session.database)
     user = user_in(session, target.database)
@@ -290,7 +293,7 @@ def _found(
 
 
 # ---------------------------------------------------------------------- checks that raise
-def check(session: Any, permission: str, item: Any, columns: tuple[int, ...] = ()) -> None:
+def check(session: SessionState, permission: str, item: Any, columns: tuple[int, ...] = ()) -> None:
     """Raise SqlError 229 (230 for a column; 15151, 262 by class) unless the current user may.
 
     item: Table, Queue, Module, VirtualTable, Schema, Database, a Service Broker object or a
@@ -336,7 +339,9 @@ def _at_home(item: Any, database: Database) -> bool:
     return home is None or home is database or not isinstance(home, Database)
 
 
-def _check(session: Any, target: Securable, permission: str, columns: tuple[int, ...]) -> None:
+def _check(
+    session: SessionState, target: Securable, permission: str, columns: tuple[int, ...]
+) -> None:
     if not columns or not _by_column(target.database, target):
         if not has_permission(session, permission, target):
             raise denial(target, permission)
@@ -378,7 +383,7 @@ def denial(target: Securable, permission: str) -> SqlError:
     return SqlError(229, permission, name, database, target.schema or "dbo", state=8)
 
 
-def chained(session: Any, target: Securable, permission: str) -> bool:
+def chained(session: SessionState, target: Securable, permission: str) -> bool:
     """Whether the running module's owner owns the object: then only the module was checked.
 
     Dynamic SQL breaks the chain (its frame is no module). Between databases a chain holds only
@@ -416,7 +421,7 @@ def owner_sid(database: Database, principal: int) -> bytes | None:
 
 
 # ---------------------------------------------------------------------- the server
-def check_server(session: Any, permission: str) -> None:
+def check_server(session: SessionState, permission: str) -> None:
     """Raise SqlError 300, then 297, unless the login has a server permission.
 
     VIEW SERVER PERFORMANCE STATE does where VIEW SERVER STATE is named (2022, pages of the DMVs).
@@ -428,7 +433,7 @@ def check_server(session: Any, permission: str) -> None:
     raise followed(300, permission, "server", "master", by=SqlError(297), state=1)
 
 
-def has_server_permission(session: Any, permission: str) -> bool:
+def has_server_permission(session: SessionState, permission: str) -> bool:
     """Whether the session may; a user of one database (see ``tokens``) has only public's rights."""
     server = session.database.server
     return server is None or login_permitted(server, server_identity(session), permission)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -10,6 +10,11 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.registry import compiles
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.objects import Sequence
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _CHOICES = frozenset({"CHOOSE", "COALESCE", "IIF", "ISNULL", "NULLIF"})
 _SIMPLE = (
@@ -53,7 +58,7 @@ def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -
     if not isinstance(sequence, Sequence):
         raise context.fail(node, SqlError(208, ".".join(part for part in name.parts if part)))
 
-    def take(session: Any, variables: Any, row: Any) -> Any:
+    def take(session: SessionState, variables: Values, row: RowValues) -> Any:
         if session.user is not None and session.user.name != "dbo":
             session.check_permission("UPDATE", sequence)
         value = sequence.take(session.engine.journal)

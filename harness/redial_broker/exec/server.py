@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.ids import stream_guid
@@ -24,6 +24,9 @@ from redial_broker.exec.principals import (
 )
 from redial_broker.exec.tokens import SERVER, SERVER_PUBLIC
 from redial_broker.ssb.transport import Transport
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
 FIRST_DATABASE = 5
@@ -91,7 +94,7 @@ class Server(Part):
         self.files: dict[str, bytes] = {}
         self.messages: dict[tuple[int, int], Any] = {}
         self.session_locks: dict[int, Transaction] = {}
-        self.applock_counts: dict[tuple[Transaction, tuple], int] = {}
+        self.applock_counts: dict[tuple[Transaction, tuple[Any, ...]], int] = {}
         self.deadlocks: list[Any] = []
         self.sequential = 0
         self.configuration: dict[str, tuple[int, int]] = {}
@@ -157,7 +160,7 @@ class Server(Part):
         """The database with that id, None when there is none."""
         return next((d for d in self.databases.values() if d.id == number), None)
 
-    def check_single_user(self, session: Any, database: Database) -> None:
+    def check_single_user(self, session: SessionState, database: Database) -> None:
         """Raise SqlError 924 when a SINGLE_USER database has its one session already."""
         if database.user_access == "SINGLE_USER" and any(
             other is not session and other.database is database and not other.background
@@ -225,7 +228,7 @@ class Server(Part):
         self.engine.journal.assign(transaction, self, "security_version", self.security_version + 1)
 
     # ------------------------------------------------------------------ sessions
-    def session_holder(self, session: Any) -> Transaction:
+    def session_holder(self, session: SessionState) -> Transaction:
         """Who owns a session's application locks: they outlive its transactions."""
         found = self.session_locks.get(session.id)
         if found is None:
@@ -233,7 +236,7 @@ class Server(Part):
             self.engine.journal.put(None, self, self.session_locks, session.id, found)
         return found
 
-    def session_ended(self, session: Any) -> None:
+    def session_ended(self, session: SessionState) -> None:
         """A session is gone, or was reset: its application locks go with it."""
         tempdb = self.databases["tempdb"]
         for item in [o for o in tempdb.objects.values() if getattr(o, "creator", 0) == session.id]:

@@ -235,7 +235,7 @@ class SessionState(Part):
         self.guids += 1
         return stream_guid(self.engine.seed, self.stream, self.guids)
 
-    def catalog_function(self, name: str, args: tuple) -> Any:
+    def catalog_function(self, name: str, args: tuple[Any, ...]) -> Any:
         """A catalog-dependent built-in function, answered by the catalog."""
         return self.instance.catalog_function(self, name, args)
 
@@ -317,7 +317,7 @@ class SessionState(Part):
                 self.cursors[key] = replace(cursor, rows=None, position=0, current=None)
 
     # ------------------------------------------------------------------ output
-    def result(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
+    def result(self, columns: list[ResultColumn], rows: list[tuple[Any, ...]]) -> None:
         """One result set: to the client, to an INSERT..EXEC, or nowhere in an activated session."""
         capture = self.insert_exec
         if capture is not None and capture.active(self):

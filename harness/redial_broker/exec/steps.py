@@ -16,13 +16,14 @@ from redial_broker.exec.program import SWITCH, Program
 from redial_broker.exec.registry import Compile, Run
 
 if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
 
 def jump(target: int, tries: int, catches: int) -> Run:
     """A step that goes to ``target``, leaving TRY and CATCH blocks on the way."""
 
-    def run(session: SessionState, _: list) -> int:
+    def run(session: SessionState, _: Values) -> int:
         frame = session.frames[-1]
         if len(frame.handlers) > tries:
             del frame.handlers[tries:]
@@ -34,7 +35,7 @@ def jump(target: int, tries: int, catches: int) -> Run:
     return run
 
 
-def end_of_program(session: SessionState, _: list) -> int:
+def end_of_program(session: SessionState, _: Values) -> int:
     """Leave the current frame; the machine does the rest."""
     session.instance.machine.leave(session)
     return SWITCH
@@ -46,7 +47,7 @@ def lazy_step(
     """A step that compiles its statement when it is first run, and after each schema change."""
     program.deferred.append((node, compile_node, context))
 
-    def lazy(session: SessionState, variables: list) -> int | None:
+    def lazy(session: SessionState, variables: Values) -> int | None:
         database = session.database if not program.object_id else program.database
         fresh = Context(program, context.scope, session)
         fresh.table_variables = context.table_variables
@@ -88,7 +89,7 @@ def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
     """Run a step that was compiled with objects of other databases while those still stand."""
     versions = [(database, database.schema_version) for database in databases]
 
-    def guarded(session: SessionState, variables: list) -> int | None:
+    def guarded(session: SessionState, variables: Values) -> int | None:
         for database, version in versions:
             known = database.server.databases.get(database.name.lower())
             if known is not database or database.schema_version != version:
@@ -101,7 +102,7 @@ def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
 def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
     """Run the compiled step of a module while the schema it was compiled against still stands."""
 
-    def guarded(session: SessionState, variables: list) -> int | None:
+    def guarded(session: SessionState, variables: Values) -> int | None:
         return (step if database.schema_version == version else lazy)(session, variables)
 
     return guarded
@@ -111,7 +112,7 @@ def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: 
     """The same for a batch: also the database and the user's default schema are still those."""
     home = schema_of(user)
 
-    def guarded(session: SessionState, variables: list) -> int | None:
+    def guarded(session: SessionState, variables: Values) -> int | None:
         if (
             database.schema_version != version
             or session.database is not database
@@ -134,7 +135,7 @@ def working_step(run: Run, lazy: Run | None = None, database: Any = None, versio
     lazy, database, version: as ``guarded_step`` has them; most statements of modules are both.
     """
 
-    def step(session: SessionState, variables: list) -> int | None:
+    def step(session: SessionState, variables: Values) -> int | None:
         if lazy is not None and database.schema_version != version:
             return lazy(session, variables)
         transaction = session.transaction

@@ -11,7 +11,7 @@ page (a signature lasts for its module alone, a countersignature hands it on), F
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.database import Database
@@ -34,6 +34,9 @@ from redial_broker.exec.principals import (
     Login,
     Principal,
 )
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 NO_SIGNERS: frozenset[bytes] = frozenset()
 SERVER_PUBLIC, SYSADMIN = SERVER_ROLES["public"], SERVER_ROLES["sysadmin"]
@@ -93,7 +96,7 @@ def role_denials(principal: int) -> frozenset[str]:
 
 
 # ---------------------------------------------------------------------- signers
-def signers(session: Any) -> frozenset[bytes]:
+def signers(session: SessionState) -> frozenset[bytes]:
     """Thumbprints whose signatures are in effect for the running module."""
     frames = session.frames
     return frames[-1].signers if frames else NO_SIGNERS
@@ -205,7 +208,7 @@ def guest_may_enter(database: Database) -> bool:
     return any(state in "GW" for state, _ in stated)
 
 
-def user_in(session: Any, database: Database) -> Principal | None:
+def user_in(session: SessionState, database: Database) -> Principal | None:
     """The session's user in a database: its own in the current one, else by its login.
 
     None when it may not enter: no user there, or confined to another database and vouched for by
@@ -216,7 +219,7 @@ def user_in(session: Any, database: Database) -> Principal | None:
     return outside_user(session, database)
 
 
-def outside_user(session: Any, database: Database) -> Principal | None:
+def outside_user(session: SessionState, database: Database) -> Principal | None:
     """The session's user in a database that is not the current one (or not yet)."""
     sandbox = session.sandbox
     if sandbox is not None and database is sandbox[0]:
@@ -231,7 +234,7 @@ def outside_user(session: Any, database: Database) -> Principal | None:
     return user
 
 
-def enter(session: Any, database: Database) -> None:
+def enter(session: SessionState, database: Database) -> None:
     """Make a database the current one for a module that lives there. Raises SqlError 916."""
     if database is session.database:
         return
@@ -241,7 +244,7 @@ def enter(session: Any, database: Database) -> None:
     session.database, session.user = database, user
 
 
-def vouched(session: Any, database: Database) -> bool:
+def vouched(session: SessionState, database: Database) -> bool:
     """Whether a database accepts the identity a session brings from its sandbox."""
     source = session.sandbox[0]
     if source.options["trustworthy"]:
@@ -266,7 +269,7 @@ def _authenticates(database: Database, user: Principal) -> bool:
     return "D" not in states and (bool(states & {"G", "W"}) or DB_OWNER in mine)
 
 
-def server_identity(session: Any, server: Any = None) -> frozenset[int]:
+def server_identity(session: SessionState, server: Any = None) -> frozenset[int]:
     """Ids of the server principals a session has; only public while it is confined to a database.
 
     A confined session gets its login's back when the owner of a TRUSTWORTHY sandbox, or a signer,

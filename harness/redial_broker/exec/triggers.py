@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Column, Table
 from redial_broker.exec.compiler import ProgramCompiler, compile_program
 from redial_broker.exec.objects import Trigger
 from redial_broker.exec.program import Program
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
 """In the order of sys.trigger_events.type: 1, 2, 3."""
@@ -38,7 +43,7 @@ class RowImages:
         """An empty table of that shape."""
         return Table(engine.journal, self.name, self.columns, temporary=True)
 
-    def filled(self, engine: Any, rows: list[tuple]) -> Table:
+    def filled(self, engine: Any, rows: list[tuple[Any, ...]]) -> Table:
         """A table of the rows of one statement. New, so no journal needs to know."""
         table = self.new_table(engine)
         for number, row in enumerate(rows, 1):
@@ -74,7 +79,7 @@ def nested_triggers(database: Any) -> bool:
     return server is None or bool(server.configuration.get("nested triggers", (1, 1))[1])
 
 
-def trigger_program(session: Any, trigger: Trigger, columns: list[Column]) -> Program:
+def trigger_program(session: SessionState, trigger: Trigger, columns: list[Column]) -> Program:
     """The compiled trigger; compiled again when its parent's columns have changed."""
     if trigger.program is not None and trigger.bound == columns:
         return trigger.program
@@ -103,12 +108,12 @@ def _updated_column(columns: list[Column]) -> Callable[[str], Any]:
     """UPDATE(column): whether the statement assigned to it; every column after an INSERT."""
     ordinals = {column.name.lower(): number for number, column in enumerate(columns)}
 
-    def find(name: str) -> Callable[[Any, Any, Any], bool]:
+    def find(name: str) -> Callable[[SessionState, Values, RowValues], bool]:
         ordinal = ordinals.get(name.lower())
         if ordinal is None:
             raise SqlError(207, name)
 
-        def updated(session: Any, variables: Any, row: Any) -> bool:
+        def updated(session: SessionState, variables: Values, row: RowValues) -> bool:
             known = session.frames[-1].firing.updated
             return known is None or ordinal in known
 
@@ -117,7 +122,7 @@ def _updated_column(columns: list[Column]) -> Callable[[str], Any]:
     return find
 
 
-def running_trigger(session: Any) -> int:
+def running_trigger(session: SessionState) -> int:
     """Object id of the innermost running trigger, 0 when none runs."""
     for frame in reversed(session.frames):
         if frame.firing is not None:
@@ -125,7 +130,7 @@ def running_trigger(session: Any) -> int:
     return 0
 
 
-def trigger_depth(session: Any, object_id: int | None = None) -> int:
+def trigger_depth(session: SessionState, object_id: int | None = None) -> int:
     """TRIGGER_NESTLEVEL(): how many triggers are running in each other; or how often one is."""
     return sum(
         frame.firing is not None and object_id in {None, frame.program.object_id}
@@ -133,7 +138,7 @@ def trigger_depth(session: Any, object_id: int | None = None) -> int:
     )
 
 
-def columns_updated(session: Any) -> bytes | None:
+def columns_updated(session: SessionState) -> bytes | None:
     """COLUMNS_UPDATED(): a bit per column, that of the first one lowest in the first byte.
 
     All for an INSERT, none for a DELETE; NULL outside a trigger.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import parse_column
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import ResultColumn
 from redial_broker.exec.objects import SYSTEM_PROCEDURES
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 SELECT_DONE = 0xC1
 """Command code of a result set's DONE (MS-TDS, DONE token)."""
@@ -20,7 +24,9 @@ REQUIRED: Any = object()
 class Call:
     """The arguments of one call by parameter name, with defaults filled in."""
 
-    def __init__(self, session: Any, values: dict[str, Any], setters: dict[str, Any]) -> None:
+    def __init__(
+        self, session: SessionState, values: dict[str, Any], setters: dict[str, Any]
+    ) -> None:
         self.session = session
         self.values = values
         self.setters = setters
@@ -50,7 +56,7 @@ class Call:
         if setter is not None:
             setter(value)
 
-    def answer(self, columns: list[ResultColumn], rows: Iterable[tuple]) -> None:
+    def answer(self, columns: list[ResultColumn], rows: Iterable[RowValues]) -> None:
         """One result set, ended like a SELECT's."""
         rows = list(rows)
         self.session.result(columns, rows)
@@ -66,7 +72,7 @@ def procedure(*names: str, **parameters: Any) -> Callable[[Body], Body]:
     lowered = {name.lower(): name for name in order}
 
     def register(body: Body) -> Body:
-        def call(session: Any, arguments: list[Any]) -> int:
+        def call(session: SessionState, arguments: list[Any]) -> int:
             values, setters = bind(names[0], session, arguments, order, lowered, parameters)
             return body(Call(session, values, setters)) or 0
 
@@ -79,7 +85,7 @@ def procedure(*names: str, **parameters: Any) -> Callable[[Body], Body]:
 
 def bind(
     name: str,
-    session: Any,
+    session: SessionState,
     arguments: list[Any],
     order: list[str],
     lowered: dict[str, str],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.catalog.module_views import parameter_type
@@ -32,6 +32,10 @@ from redial_broker.engine.types import (
 )
 from redial_broker.exec.ddl.type_facts import max_length, precision_scale, type_id
 from redial_broker.exec.objects import Procedure, TableType, View
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 COLUMNS = result_columns("""
 parameter_ordinal int
@@ -290,7 +294,7 @@ def sp_describe_undeclared_parameters(call: Call) -> None:
     call.answer(COLUMNS, rows)
 
 
-def row(session: Any, ordinal: int, name: str, suggestion: Suggestion) -> tuple:
+def row(session: SessionState, ordinal: int, name: str, suggestion: Suggestion) -> RowValues:
     """One row of the answer."""
     table_type = suggestion.table_type
     if table_type is not None:

@@ -6,7 +6,7 @@ or TRY the broker refuses by name; the server compares the ways there.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.catalog.procedures.arguments import REQUIRED, Call, procedure, result_columns
@@ -18,6 +18,9 @@ from redial_broker.exec.execute import declare_parameters, parse_definitions
 from redial_broker.exec.fmtonly import result_columns as columns_of
 from redial_broker.exec.objects import SYSTEM_PROCEDURES, Procedure
 from redial_broker.exec.program import Program
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 COLUMNS = result_columns("""
 is_hidden bit
@@ -120,7 +123,7 @@ def sp_describe_first_result_set(call: Call) -> None:
     call.answer(COLUMNS, [describe_row(n, column) for n, column in enumerate(found or [], 1)])
 
 
-def first_result(session: Any, text: str, definitions: str) -> list[ResultColumn] | None:
+def first_result(session: SessionState, text: str, definitions: str) -> list[ResultColumn] | None:
     """The columns of the first result of a batch, None when it has none."""
     batch = session.instance.parse(text)
     program = Program("", "", session.database, batch.source)
@@ -171,7 +174,7 @@ def _of_procedure(node: ast.ExecuteProcedure, compiler: ProgramCompiler) -> Any:
     return _of_statements(found.node.body, inner)
 
 
-def describe_row(ordinal: int, column: ResultColumn) -> tuple:
+def describe_row(ordinal: int, column: ResultColumn) -> tuple[Any, ...]:
     """One row of the answer."""
     type_ = column.type
     size = max_length(type_)

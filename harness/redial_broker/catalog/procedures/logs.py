@@ -7,7 +7,7 @@ the parameters of xp_readerrorlog as they are used in the field (F-245).
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.procedures.arguments import REQUIRED, Call, procedure, result_columns
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -17,6 +17,10 @@ from redial_broker.exec.execute import converted
 from redial_broker.exec.security import has_server_permission
 from redial_broker.exec.server import UserMessage
 from redial_broker.exec.tokens import SYSADMIN, server_identity
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 SECURITY_ADMIN = 4
 DONE = (
@@ -34,7 +38,7 @@ Date nvarchar(24)
 Size int""")
 
 
-def may_read(session: Any) -> None:
+def may_read(session: SessionState) -> None:
     """Raise SqlError 15003 for who is neither securityadmin nor may view error logs."""
     if SECURITY_ADMIN not in server_identity(session) and not has_server_permission(
         session, "VIEW ANY ERROR LOG"
@@ -42,7 +46,9 @@ def may_read(session: Any) -> None:
         raise SqlError(15003, "securityadmin")
 
 
-def matching(session: Any, number: int, kind: int, words: list[str | None]) -> list[tuple]:
+def matching(
+    session: SessionState, number: int, kind: int, words: list[str | None]
+) -> list[RowValues]:
     """Lines of one log that contain all the words, without regard to case."""
     if kind != 1:
         raise NotSupported("the SQL Server Agent's log")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.principal_functions import LOCK_NAMES, applock_key
 from redial_broker.catalog.procedures.arguments import (
@@ -17,11 +17,14 @@ from redial_broker.exec.ddl.logins import change_server_member, drop_login, find
 from redial_broker.exec.ddl.principals import change_member, drop_principal
 from redial_broker.exec.switches import value
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 GRANTED, AFTER_WAIT, TIMED_OUT, CANCELLED, DEADLOCK, BAD_CALL = 0, 1, -1, -2, -3, -999
 """Return codes of sp_getapplock (its page)."""
 
 
-def holder_of(session: Any, owner: str, create: bool) -> Any:
+def holder_of(session: SessionState, owner: str, create: bool) -> Any:
     """The transaction that owns the lock: the session's current one, or its session-long one."""
     if owner.lower() == "session":
         server = session.database.server
@@ -80,7 +83,7 @@ def sp_getapplock(call: Call) -> int:
     return AFTER_WAIT if waited else GRANTED
 
 
-def count(session: Any, holder: Any, key: tuple, step: int) -> int:
+def count(session: SessionState, holder: Any, key: tuple[Any, ...], step: int) -> int:
     """How often a holder has asked for an application lock; each time must be released."""
     server = session.database.server
     for old in [k for k in server.applock_counts if k[1] not in k[0].locks]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.column_views import user_type_id
 from redial_broker.catalog.object_views import seen_objects
@@ -16,6 +16,9 @@ from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.type_facts import SYSNAME_ID, catalog_name, max_length
 from redial_broker.exec.ddl.type_facts import precision_scale as digits
 from redial_broker.exec.objects import SYSTEM_VIEWS, View
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
 
 MAX_TEXT = {"nvarchar": 1073741823, "varchar": 2147483647, "varbinary": 2147483647, "xml": 0}
 
@@ -176,7 +179,7 @@ def type_facts(
     return code, precision, length, shown_scale, item.radix, verbose, sub, octets
 
 
-def column_rows(call: Call, late: bool) -> Iterator[tuple]:
+def column_rows(call: Call, late: bool) -> Iterator[RowValues]:
     """Rows of sp_columns for tables, views, system views and patterns."""
     database = qualified_database(call.session, call.text("table_qualifier"))
     pattern = bool(call.number("fUsePattern"))
@@ -205,7 +208,9 @@ def column_rows(call: Call, late: bool) -> Iterator[tuple]:
                 yield column_row(database, table, number, shown, late)
 
 
-def column_row(database: Any, table: Any, number: int, column: Column, late: bool) -> tuple:
+def column_row(
+    database: Any, table: Any, number: int, column: Column, late: bool
+) -> tuple[Any, ...]:
     """The first 18 columns of sp_columns, then identity flag and TDS type."""
     code, precision, length, scale, radix, verbose, sub, octets = type_facts(column.type, late)
     name = "sysname" if user_type_id(database, column) == SYSNAME_ID else catalog_name(column.type)

@@ -8,12 +8,15 @@ statement.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.procedures.arguments import REQUIRED, bind
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec.execute import DYNAMIC_PROCEDURES, call_program, text_program
 from redial_broker.exec.program import SWITCH
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 Values = dict[str, Any]
 
@@ -34,7 +37,9 @@ def statement(own: str, **parameters: Any) -> Callable[[Callable[[Values], str]]
     lowered = {parameter.lower(): parameter for parameter in order}
 
     def register(make: Callable[[Values], str]) -> Any:
-        def call(session: Any, arguments: list[Any], on_return: Any, next_pc: int | None) -> int:
+        def call(
+            session: SessionState, arguments: list[Any], on_return: Any, next_pc: int | None
+        ) -> int:
             values, _ = bind(own, session, arguments, order, lowered, parameters)
             frame = call_program(session, text_program(session, make(values), ""), [], next_pc)
             frame.on_return = on_return

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 
 @lru_cache(maxsize=512)
@@ -37,7 +40,7 @@ def matches(name: str, pattern: str | None, use_pattern: bool) -> bool:
     return _compiled(pattern).fullmatch(name) is not None
 
 
-def qualified_database(session: Any, qualifier: str | None) -> Any:
+def qualified_database(session: SessionState, qualifier: str | None) -> Any:
     """The database a qualifier names, else the current one. Raises SqlError 911."""
     if not qualifier or qualifier == "%":
         return session.database

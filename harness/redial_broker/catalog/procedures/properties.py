@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.names import find_object
 from redial_broker.catalog.procedures.arguments import (
@@ -28,6 +28,10 @@ from redial_broker.exec.security import (
     securable,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 INDEX = 7
 _BROKER_LEVEL_0 = {
     "SERVICE": (17, "services"),
@@ -39,7 +43,7 @@ _LEVELS = ("level0type", "level0name", "level1type", "level1name", "level2type",
 _NONE = dict.fromkeys(_LEVELS)
 
 
-def place_of(session: Any, given: list[str | None]) -> tuple[tuple[int, int, int], Any]:
+def place_of(session: SessionState, given: list[str | None]) -> tuple[tuple[int, int, int], Any]:
     """((class, major, minor), securable item) of up to three levels. Raises SqlError 15135."""
     type0, name0, type1, name1, type2, name2 = given
     database = session.database
@@ -68,7 +72,7 @@ def place_of(session: Any, given: list[str | None]) -> tuple[tuple[int, int, int
 
 
 def _in_schema(
-    session: Any, schema: str, type1: str, name1: str, type2: str | None, name2: str | None
+    session: SessionState, schema: str, type1: str, name1: str, type2: str | None, name2: str | None
 ) -> tuple[tuple[int, int, int], Any] | None:
     """Level 1 and 2 inside a schema; None when there is no such thing."""
     if type1.upper() == "TYPE":
@@ -158,7 +162,7 @@ name sysname
 value sql_variant?""")
 
 
-def listed(session: Any, args: list[Any]) -> Iterator[tuple]:
+def listed(session: SessionState, args: list[Any]) -> Iterator[RowValues]:
     """fn_listextendedproperty(name, level types and names); NULL or DEFAULT means any."""
     given = [None if a is None else str(a) for a in (*args, *[None] * 7)][:7]
     wanted, types_names = given[0], given[1:]

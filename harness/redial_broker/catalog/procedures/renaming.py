@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.catalog.names import find_object, split_name
 from redial_broker.catalog.procedures.arguments import REQUIRED, Call, procedure
@@ -21,6 +21,9 @@ from redial_broker.exec.ddl.renaming import (
 from redial_broker.exec.ddl.temporary import put_table
 from redial_broker.exec.objects import Constraint
 from redial_broker.exec.security import has_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 KINDS = frozenset({"COLUMN", "INDEX", "OBJECT", "STATISTICS", "USERDATATYPE", "DATABASE"})
 CAUTION = "Caution: Changing any part of an object name could break scripts and stored procedures."
@@ -57,7 +60,7 @@ def sp_rename(call: Call) -> int:
     return 0
 
 
-def _object(session: Any, text: str, name: str) -> bool:
+def _object(session: SessionState, text: str, name: str) -> bool:
     database, item = find_object(session, text)
     if (
         item is None
@@ -84,7 +87,9 @@ def _object(session: Any, text: str, name: str) -> bool:
     return True
 
 
-def _part_of_table(session: Any, text: str, parts: list[str], name: str, kind: str) -> bool:
+def _part_of_table(
+    session: SessionState, text: str, parts: list[str], name: str, kind: str
+) -> bool:
     owner = ".".join("[" + part.replace("]", "]]") + "]" for part in parts[:-1])
     database, table = find_object(session, owner)
     if not isinstance(table, Table) or not (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.module_views import parameter_type
 from redial_broker.catalog.names import find_object
@@ -20,6 +20,9 @@ from redial_broker.catalog.visibility import text_of, visible
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.ddl.type_facts import catalog_name
 from redial_broker.exec.objects import Function, Module, Procedure, TableType
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
 
 PROCEDURES = result_columns("""
 PROCEDURE_QUALIFIER sysname?
@@ -113,7 +116,7 @@ TABLE_VALUED = -153
 """ODBC's SQL_SS_TABLE."""
 
 
-def parameter_rows(call: Call, late: bool) -> Iterator[tuple]:
+def parameter_rows(call: Call, late: bool) -> Iterator[RowValues]:
     """The 19 common columns, then TDS type and table type's schema."""
     wanted = call.text("column_name")
     for database, module in seen_routines(
@@ -149,7 +152,7 @@ def parameter_rows(call: Call, late: bool) -> Iterator[tuple]:
                 yield (*head, *parameter_row(database, parameter, number, late))
 
 
-def parameter_row(database: Any, parameter: Any, number: int, late: bool) -> tuple:
+def parameter_row(database: Any, parameter: Any, number: int, late: bool) -> tuple[Any, ...]:
     """One parameter, from COLUMN_NAME on."""
     name = parameter.variable.name
     kind = IN_OUT if parameter.output else IN

@@ -7,8 +7,12 @@ characters, 8,000 bytes and 27 digits (wire notes, "TRAP"); so the wide type of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.procedures.arguments import Call, procedure, result_columns
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
 
 COLUMNS = result_columns("""
 TYPE_NAME sysname
@@ -97,7 +101,7 @@ _LATE = frozenset({"date", "time", "datetime2", "datetimeoffset"})
 _COUNTERS = frozenset({"tinyint", "bigint", "numeric", "decimal", "int", "smallint"})
 
 
-def type_row(item: OdbcType, name: str, code: int, counter: bool) -> tuple:
+def type_row(item: OdbcType, name: str, code: int, counter: bool) -> tuple[Any, ...]:
     """One row of sp_datatype_info; counter: the identity form of a type."""
     text = code in {-10, -9, -8, -1, 1, 12}
     verbose = item.verbose or (code, None)
@@ -140,7 +144,7 @@ def answer(call: Call, late: bool) -> None:
     call.answer(COLUMNS, rows(call.number("data_type") or 0, call.number("ODBCVer") or 2, late))
 
 
-def rows(wanted: int, version: int, late: bool) -> list[tuple]:
+def rows(wanted: int, version: int, late: bool) -> list[RowValues]:
     """The rows for one ODBC type, or all (0), as ODBC ``version`` numbers them."""
     found = []
     for item in TYPES:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -18,8 +17,10 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion, explicit_conversion
 from redial_broker.ssb.broker import Broker
 
-Argument = Callable[[Any, list], Any]
-"""(session, variables) -> value."""
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Value, Values
+    from redial_broker.exec.session import SessionState
+
 
 NAME = nvarchar(256)
 _BYTE_ORDER_MARK = b"\xff\xfe"
@@ -33,7 +34,7 @@ def broker_of(context: Context) -> Broker:
     return broker
 
 
-def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -> Argument:
+def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -> Value:
     """An expression converted to a type; 8402 when its type cannot be.
 
     what, statement: as error 8402 names them.
@@ -54,29 +55,29 @@ def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -
     if convert is None:
         return lambda session, variables: fn(session, variables, ())
 
-    def converted(session: Any, variables: list) -> Any:
+    def converted(session: SessionState, variables: Values) -> Any:
         found = fn(session, variables, ())
         return None if found is None else convert(found)
 
     return converted
 
 
-def handle(context: Context, node: Any, statement: str) -> Argument:
+def handle(context: Context, node: Any, statement: str) -> Value:
     """A conversation handle, in the form handles are kept in: upper-case text."""
     return value(context, node, UNIQUEIDENTIFIER, "conversation handle", statement)
 
 
-def group(context: Context, node: Any, statement: str) -> Argument:
+def group(context: Context, node: Any, statement: str) -> Value:
     """A conversation group id."""
     return value(context, node, UNIQUEIDENTIFIER, "conversation group", statement)
 
 
-def number(context: Context, node: Any, what: str, statement: str) -> Argument:
+def number(context: Context, node: Any, what: str, statement: str) -> Value:
     """An int."""
     return value(context, node, INT, what, statement)
 
 
-def name(context: Context, node: Any, what: str, statement: str) -> Argument:
+def name(context: Context, node: Any, what: str, statement: str) -> Value:
     """A name given as identifier, string or variable."""
     if isinstance(node, ast.Identifier):
         text = node.text
@@ -92,7 +93,7 @@ def output(context: Context, node: ast.Variable, what: str, statement: str) -> i
     return found.slot
 
 
-def body(context: Context, node: Any) -> Argument:
+def body(context: Context, node: Any) -> Value:
     """A message body as bytes; NULL is error 8433, empty becomes None.
 
     nvarchar stays UTF-16LE without a byte order mark; xml is written with one (observed).
@@ -109,7 +110,7 @@ def body(context: Context, node: Any) -> Argument:
     if expr.type is VARBINARY_MAX and expr.slot >= 0:
         slot = expr.slot
 
-        def stored(session: Any, variables: list) -> bytes | None:
+        def stored(session: SessionState, variables: Values) -> bytes | None:
             found = variables[slot]
             if found is None:
                 raise SqlError(8433)
@@ -117,7 +118,7 @@ def body(context: Context, node: Any) -> Argument:
 
         return stored
 
-    def run(session: Any, variables: list) -> bytes | None:
+    def run(session: SessionState, variables: Values) -> bytes | None:
         found = fn(session, variables, ())
         if found is None:
             raise SqlError(8433)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.broker import arguments
-from redial_broker.exec.broker.arguments import Argument, broker_of
+from redial_broker.exec.broker.arguments import broker_of
 from redial_broker.exec.context import Context
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb import names, verbs
 from redial_broker.ssb.broker import Broker
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Value, Values
+    from redial_broker.exec.session import SessionState
 
 
 @compiles(ast.BeginDialog)
@@ -40,7 +44,7 @@ def compile_begin_dialog(node: ast.BeginDialog, context: Context) -> Run:
     )
     encryption = node.encryption is not False
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         from_service = service(session, variables)
         contract_name = contract(session, variables) if contract else names.DEFAULT
         _may_begin(session, broker, from_service, contract_name)
@@ -61,12 +65,12 @@ def compile_begin_dialog(node: ast.BeginDialog, context: Context) -> Run:
     return run
 
 
-def _optional(node: Any, make: Any) -> Argument | None:
+def _optional(node: Any, make: Any) -> Value | None:
     return make(node) if node is not None else None
 
 
 def _given(
-    argument: Argument | None, session: Any, variables: list, number: int, *details: Any
+    argument: Value | None, session: SessionState, variables: Values, number: int, *details: Any
 ) -> Any:
     """The value of an option; None when it was not stated, error ``number`` when it is NULL."""
     if argument is None:
@@ -77,7 +81,9 @@ def _given(
     return found
 
 
-def _may_begin(session: Any, broker: Broker, service_name: Any, contract_name: Any) -> None:
+def _may_begin(
+    session: SessionState, broker: Broker, service_name: Any, contract_name: Any
+) -> None:
     """RECEIVE on the initiating service's queue and REFERENCES on the contract (BEGIN page)."""
     service = broker.services.get(service_name)
     contract = broker.contracts.get(contract_name)
@@ -98,7 +104,7 @@ def compile_send(node: ast.Send, context: Context) -> Run:
     body = _optional(node.body, lambda n: arguments.body(context, n))
     endpoints, send = broker.endpoints, verbs.send
 
-    def run_one(session: Any, variables: list) -> None:
+    def run_one(session: SessionState, variables: Values) -> None:
         handle = only(session, variables)
         endpoint = endpoints.get(handle)
         if endpoint is not None:
@@ -112,7 +118,7 @@ def compile_send(node: ast.Send, context: Context) -> Run:
         )
         session.rowcount = 0
 
-    def run_many(session: Any, variables: list) -> None:
+    def run_many(session: SessionState, variables: Values) -> None:
         found = [handle(session, variables) for handle in handles]
         for handle in found:
             endpoint = endpoints.get(handle)
@@ -149,7 +155,7 @@ def compile_end(node: ast.EndConversation, context: Context) -> Run:
         ),
     )
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = handle(session, variables)
         _may_end(session, broker, found, node.cleanup)
         if node.cleanup:
@@ -169,7 +175,7 @@ def compile_end(node: ast.EndConversation, context: Context) -> Run:
     return run
 
 
-def _may_end(session: Any, broker: Broker, handle: Any, cleanup: bool) -> None:
+def _may_end(session: SessionState, broker: Broker, handle: Any, cleanup: bool) -> None:
     """END: the owner of the conversation or a db_owner (END CONVERSATION page).
 
     A CLOSED conversation may be cleaned up by a db_owner only (28006).
@@ -192,7 +198,7 @@ def compile_begin_timer(node: ast.BeginTimer, context: Context) -> Run:
     handle = arguments.handle(context, node.handle, statement)
     timeout = arguments.number(context, node.timeout, "timeout", statement)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = handle(session, variables)
         endpoint = broker.endpoints.get(found)
         if endpoint is not None:
@@ -210,7 +216,7 @@ def compile_move(node: ast.MoveConversation, context: Context) -> Run:
     handle = arguments.handle(context, node.handle, "MOVE CONVERSATION")
     group = arguments.group(context, node.group, "MOVE CONVERSATION")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = handle(session, variables)
         endpoint = broker.endpoints.get(found)
         if endpoint is not None:

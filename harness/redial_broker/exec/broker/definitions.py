@@ -6,7 +6,7 @@ CONTROL on the object to change (the statements' pages).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -20,6 +20,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission, securable
 from redial_broker.ssb import ddl, names
 from redial_broker.ssb.queue import Queue
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _VALIDATIONS = {
     "NONE": names.NONE,
@@ -36,19 +40,21 @@ LOG = 300
 """Approximate bytes of log per definition."""
 
 
-def may_create(session: Any, permission: str) -> None:
+def may_create(session: SessionState, permission: str) -> None:
     """Raises SqlError 262 without the CREATE permission."""
     if not has_permission(session, permission, session.database):
         raise SqlError(262, permission, session.database.name)
 
 
-def may_change(session: Any, item: Any, verb: str, what: str, permission: str = "ALTER") -> None:
+def may_change(
+    session: SessionState, item: Any, verb: str, what: str, permission: str = "ALTER"
+) -> None:
     """Raises SqlError 15151 without ALTER (DROP: CONTROL) on an existing definition."""
     if item is not None and not has_permission(session, permission, item):
         raise SqlError(15151, verb, what, item.name)
 
 
-def owner_id(session: Any, owner: ast.Identifier | None) -> int:
+def owner_id(session: SessionState, owner: ast.Identifier | None) -> int:
     """Principal id of AUTHORIZATION, else of the current user."""
     if owner is not None:
         return find_owner(session.database, owner.text)
@@ -60,7 +66,7 @@ def _validation(node: ast.MessageTypeDefinition) -> str:
     return _VALIDATIONS[node.validation or "NONE"]
 
 
-def _collection(session: Any, node: ast.MessageTypeDefinition) -> Any:
+def _collection(session: SessionState, node: ast.MessageTypeDefinition) -> Any:
     """The schema collection of VALID_XML, None without one. Raises SqlError 6314."""
     if node.schema_collection is None:
         return None
@@ -76,7 +82,7 @@ def create_message_type(node: ast.CreateMessageType, context: Context) -> Run:
     broker = broker_of(context)
     validation = _validation(node)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         may_create(session, "CREATE MESSAGE TYPE")
         ddl.create_message_type(
@@ -98,7 +104,7 @@ def alter_message_type(node: ast.AlterMessageType, context: Context) -> Run:
     broker = broker_of(context)
     validation = _validation(node)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_change(session, broker.message_types.get(node.name.text), "alter", "message type")
         ddl.alter_message_type(
             broker, session.work(), node.name.text, validation, _collection(session, node)
@@ -114,7 +120,7 @@ def create_contract(node: ast.CreateContract, context: Context) -> Run:
     broker = broker_of(context)
     usages = [(item.message_type.text, _SENDERS[item.sent_by]) for item in node.messages]
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         may_create(session, "CREATE CONTRACT")
         for name, _ in usages:
@@ -130,7 +136,7 @@ def create_contract(node: ast.CreateContract, context: Context) -> Run:
 
 
 # ---------------------------------------------------------------------- services
-def find_queue(session: Any, name: ast.ObjectName) -> Queue:
+def find_queue(session: SessionState, name: ast.ObjectName) -> Queue:
     """The queue a definition names. Raises SqlError 15151."""
     found = session.database.resolve(name.schema, name.name, session)
     if not isinstance(found, Queue):
@@ -144,7 +150,7 @@ def create_service(node: ast.CreateService, context: Context) -> Run:
     broker = broker_of(context)
     contracts = [item.text for item in node.contracts]
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         may_create(session, "CREATE SERVICE")
         queue = find_queue(session, node.queue)
@@ -157,7 +163,7 @@ def create_service(node: ast.CreateService, context: Context) -> Run:
     return run
 
 
-def _may_use(session: Any, broker: Any, queue: Queue | None, contracts: list[str]) -> None:
+def _may_use(session: SessionState, broker: Any, queue: Queue | None, contracts: list[str]) -> None:
     if queue is not None and not has_permission(session, "CONTROL", queue):
         raise SqlError(15151, "find", "queue", queue.name)
     for name in contracts:
@@ -173,7 +179,7 @@ def alter_service(node: ast.AlterService, context: Context) -> Run:
     add = [item.contract.text for item in node.changes if item.verb == "ADD"]
     drop = [item.contract.text for item in node.changes if item.verb == "DROP"]
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_change(session, broker.services.get(node.name.text), "alter", "service")
         queue = find_queue(session, node.queue) if node.queue is not None else None
         _may_use(session, broker, queue, add)
@@ -203,7 +209,7 @@ def create_priority(node: ast.CreateBrokerPriority, context: Context) -> Run:
     broker = broker_of(context)
     level = _level(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         may_create(session, "ALTER")
         ddl.create_priority(
@@ -235,7 +241,7 @@ def alter_priority(node: ast.AlterBrokerPriority, context: Context) -> Run:
     if node.level is not None:
         changes["level"] = _level(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_create(session, "ALTER")
         ddl.alter_priority(broker, session.work(), node.name.text, **changes)
 
@@ -246,7 +252,7 @@ def alter_priority(node: ast.AlterBrokerPriority, context: Context) -> Run:
 def dropper(mapping: str, what: str, drop: Any) -> Any:
     """A function for DROP of what a mapping of the broker holds under its name."""
 
-    def drop_one(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    def drop_one(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
         if len(name.parts) > 1:
             raise SqlError(9609, what, dotted(name), 0)
         broker = session.database.broker

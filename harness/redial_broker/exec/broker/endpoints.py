@@ -6,7 +6,7 @@ The endpoint exists in the catalog and in transmission_status texts only: nothin
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -26,6 +26,10 @@ from redial_broker.ssb.transport import (
     Transport,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 FIRST_ENDPOINT = 65536
 _WINDOWS = ("NTLM", "KERBEROS", "NEGOTIATE")
 
@@ -39,7 +43,7 @@ def create_endpoint(node: ast.CreateEndpoint, context: Context) -> Run:
     if "port" not in changes:
         raise context.fail(node, SqlError(102, "FOR", severity=15, aborts="batch"))
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         transport = _transport(session, "CREATE ENDPOINT", "CREATE ENDPOINT")
         check_length(node.name.text)
         if transport.broker_endpoint is not None:
@@ -57,7 +61,7 @@ def alter_endpoint(node: ast.AlterEndpoint, context: Context) -> Run:
         raise context.not_supported(node, f"ALTER ENDPOINT .. FOR {node.purpose}")
     changes, certificate = _changes(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         transport = _transport(session, "ALTER ENDPOINT", "ALTER ANY ENDPOINT")
         old = transport.broker_endpoint
         if old is None or old.name.lower() != node.name.text.lower():
@@ -75,7 +79,7 @@ def alter_endpoint(node: ast.AlterEndpoint, context: Context) -> Run:
 
 
 @drops("ENDPOINT")
-def drop_endpoint(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_endpoint(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP ENDPOINT."""
     transport = _transport(session, "DROP ENDPOINT", "ALTER ANY ENDPOINT")
     old = transport.broker_endpoint
@@ -85,14 +89,14 @@ def drop_endpoint(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
     _put(session, transport, None)
 
 
-def _transport(session: Any, statement: str, permission: str) -> Transport:
+def _transport(session: SessionState, statement: str, permission: str) -> Transport:
     outside_transaction(session, statement)
     if not has_server_permission(session, permission):
         raise SqlError(15247)
     return session.database.server.transport
 
 
-def _put(session: Any, transport: Transport, endpoint: BrokerEndpoint | None) -> None:
+def _put(session: SessionState, transport: Transport, endpoint: BrokerEndpoint | None) -> None:
     transaction = session.work()
     session.engine.journal.assign(transaction, transport, "broker_endpoint", endpoint)
     # Messages that should leave the instance may wait for another reason now.
@@ -100,14 +104,14 @@ def _put(session: Any, transport: Transport, endpoint: BrokerEndpoint | None) ->
     broker.note(transaction, ("ssb.altered", broker))
 
 
-def _owner(session: Any, name: ast.Identifier | None) -> int:
+def _owner(session: SessionState, name: ast.Identifier | None) -> int:
     found = session.database.server.logins.get((name.text if name else session.login_name).lower())
     if found is None:
         raise SqlError(15151, "find", "login", name.text if name else session.login_name)
     return found.id
 
 
-def _certificate(session: Any, name: str | None) -> dict[str, int]:
+def _certificate(session: SessionState, name: str | None) -> dict[str, int]:
     """The certificate of master an endpoint names, as a field. SqlError 15151, 28055."""
     if name is None:
         return {}

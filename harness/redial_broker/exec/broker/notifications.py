@@ -7,7 +7,7 @@ other event (of the server's own definitions, of SQL Trace) is refused by name.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -21,6 +21,10 @@ from redial_broker.exec.security import has_permission, has_server_permission
 from redial_broker.ssb import notifications
 from redial_broker.ssb.notifications import DATABASE, QUEUE, SERVER
 from redial_broker.ssb.queue import Queue
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _VALID = {
     notifications.QUEUE_ACTIVATION: {QUEUE},
@@ -36,7 +40,7 @@ def create_notification(node: ast.CreateEventNotification, context: Context) -> 
     asked = _events(node, context)
     service, instance = str(node.service.value), str(node.broker_instance.value)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         queue = _queue(session, node.queue)
         _may_create(session, node.scope, queue, asked)
@@ -62,7 +66,7 @@ def create_notification(node: ast.CreateEventNotification, context: Context) -> 
     return run
 
 
-def _recompile(session: Any, scope: str) -> None:
+def _recompile(session: SessionState, scope: str) -> None:
     """Statements compiled before know of no listener, or of one too many."""
     transaction = session.work()
     transaction.log_used += 500
@@ -91,7 +95,7 @@ def _events(node: ast.CreateEventNotification, context: Context) -> list[tuple[s
     return list(found.items())
 
 
-def _queue(session: Any, name: ast.ObjectName | None) -> Queue | None:
+def _queue(session: SessionState, name: ast.ObjectName | None) -> Queue | None:
     """The queue of ON QUEUE. Raises SqlError 15151; 9663 for one of the system's."""
     if name is None:
         return None
@@ -103,7 +107,7 @@ def _queue(session: Any, name: ast.ObjectName | None) -> Queue | None:
     return found
 
 
-def _home(session: Any, scope: str) -> Any:
+def _home(session: SessionState, scope: str) -> Any:
     """Whose broker holds the conversation: msdb's for the server (page on dialog security)."""
     return (
         session.database.server.databases["msdb"].broker
@@ -113,7 +117,7 @@ def _home(session: Any, scope: str) -> Any:
 
 
 def _may_create(
-    session: Any, scope: str, queue: Queue | None, asked: list[tuple[str, str]]
+    session: SessionState, scope: str, queue: Queue | None, asked: list[tuple[str, str]]
 ) -> None:
     if queue is not None:
         if not has_permission(session, "ALTER", queue):
@@ -134,7 +138,7 @@ def drop_notification(node: ast.DropEventNotification, context: Context) -> Run:
     """DROP EVENT NOTIFICATION: by its owner, or with ALTER on the queue (page of the statement)."""
     broker_of(context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         queue = _queue(session, node.queue)
         home = _home(session, node.scope)
         for name in node.names:
@@ -147,7 +151,7 @@ def drop_notification(node: ast.DropEventNotification, context: Context) -> Run:
     return run
 
 
-def _may_drop(session: Any, scope: str, queue: Queue | None, found: Any) -> bool:
+def _may_drop(session: SessionState, scope: str, queue: Queue | None, found: Any) -> bool:
     if scope == SERVER:
         return has_server_permission(session, "ALTER ANY EVENT NOTIFICATION")
     if session.user is not None and found.owner == session.user.id:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.broker_messages import text
@@ -27,6 +27,10 @@ from redial_broker.ssb import ddl, notifications
 from redial_broker.ssb.queue import OWNER, Activation, Queue
 from redial_broker.ssb.switches import value
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 FILEGROUPS = frozenset({"DEFAULT", "PRIMARY"})
 MAX_QUEUE_READERS = 32767
 NO_ACTIVATION = Activation("", 0, None, False)
@@ -40,7 +44,7 @@ def create_queue(node: ast.CreateQueue, context: Context) -> Run:
     if node.name.name.startswith("#"):
         raise context.not_supported(node.name, "a queue name that starts with #")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database = target_database(session, node.name)
         check_length(node.name.name)
         schema = schema_for(session, database, node.name)
@@ -66,7 +70,7 @@ def alter_queue(node: ast.AlterQueue, context: Context) -> Run:
     _check_options(node, context)
     broker_of(context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         queue: Queue = existing(
             session, target_database(session, node.name), node.name, "alter", "queue", (Queue,)
         )
@@ -118,7 +122,7 @@ def _check_options(node: ast.CreateQueue | ast.AlterQueue, context: Context) -> 
 
 
 def _activation(
-    session: Any, queue: Queue, old: Activation, stated: ast.QueueActivation
+    session: SessionState, queue: Queue, old: Activation, stated: ast.QueueActivation
 ) -> Activation:
     """ACTIVATION (..): what is not stated stays. Raises SqlError 9613, 9614, 9653 and others."""
     new = Activation(
@@ -143,7 +147,7 @@ def _activation(
     return new
 
 
-def _procedure(session: Any, queue: Queue, name: ast.ObjectName) -> str:
+def _procedure(session: SessionState, queue: Queue, name: ast.ObjectName) -> str:
     """The procedure's name as T-SQL; it takes no parameters (CREATE QUEUE page).
 
     Whether it must exist is a switch (F-292). Raises SqlError 9614, 9620, 9653 and 9742.
@@ -171,7 +175,7 @@ def _procedure(session: Any, queue: Queue, name: ast.ObjectName) -> str:
     return ".".join("[" + part.replace("]", "]]") + "]" for part in parts)
 
 
-def _principal(session: Any, stated: ast.Identifier | ast.Literal) -> int:
+def _principal(session: SessionState, stated: ast.Identifier | ast.Literal) -> int:
     """EXECUTE AS SELF, OWNER or 'user'; a user needs IMPERSONATE. Raises SqlError 9611."""
     if isinstance(stated, ast.Identifier):
         return OWNER if stated.text.upper() == "OWNER" else session.user.id
@@ -182,7 +186,7 @@ def _principal(session: Any, stated: ast.Identifier | ast.Literal) -> int:
 
 
 @drops("QUEUE")
-def drop_queue(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_queue(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP QUEUE: not while a service uses it (3716); whoever waits there fails at once."""
     database = target_database(session, name)
     if if_exists and database.resolve(name.schema, name.name, session) is None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.engine.types import ResultColumn
 from redial_broker.exec.broker import arguments
-from redial_broker.exec.broker.arguments import Argument, broker_of
+from redial_broker.exec.broker.arguments import broker_of
 from redial_broker.exec.context import Context
 from redial_broker.exec.dml.insert import maker_of
 from redial_broker.exec.dml.rows import insert_columns
@@ -27,11 +27,16 @@ from redial_broker.ssb import receive as receiving
 from redial_broker.ssb.queue import Queue
 from redial_broker.ssb.switches import value as switch
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Value, Values
+    from redial_broker.exec.session import SessionState
+
+    Deliver = Callable[[SessionState, Values, list[RowValues]], None]
+    """Rows of the queue columns asked for go to the client, to variables or to a table."""
+
 RECEIVE = 0xC1
 """Command code in the DONE token: a RECEIVE's result looks like a SELECT's to a client."""
-
-Deliver = Callable[[Any, list, list[tuple]], None]
-"""(session, variables, rows of the queue columns asked for) -> None: to the client, variables or a table."""
 
 
 @compiles(ast.Receive)
@@ -45,7 +50,7 @@ def compile_waitfor(node: ast.WaitForStatement, context: Context) -> Run:
     """WAITFOR (RECEIVE ..) or (GET CONVERSATION GROUP ..); without TIMEOUT for ever."""
     if node.timeout is None:
 
-        def timeout(session: Any, variables: list) -> int:
+        def timeout(session: SessionState, variables: Values) -> int:
             return -1
     else:
         timeout = arguments.number(context, node.timeout, "timeout", "WAITFOR")
@@ -63,7 +68,7 @@ def _queue(name: ast.ObjectName, context: Context) -> Queue:
     return found
 
 
-def _receive(node: ast.Receive, context: Context, timeout: Argument | None) -> Run:
+def _receive(node: ast.Receive, context: Context, timeout: Value | None) -> Run:
     broker_of(context)
     queue = _queue(node.queue, context)
     top = _top(node, context)
@@ -73,7 +78,7 @@ def _receive(node: ast.Receive, context: Context, timeout: Argument | None) -> R
     status = switch(queue.broker.engine, "receive_status")
     receive, received = receiving.receive, receiving.received
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         session.check_permission("RECEIVE", queue)
         taken = receive(
             queue,
@@ -102,7 +107,7 @@ def _top(node: ast.Receive, context: Context) -> Any:
     return row_count(node.top.count, context.scope)
 
 
-def _where(node: ast.Receive, context: Context) -> tuple[Callable, bool]:
+def _where(node: ast.Receive, context: Context) -> tuple[Callable[..., Any], bool]:
     """The WHERE clause as keyword arguments of ``ssb.receive``."""
     if node.where_column is None:
         nothing: dict[str, Any] = {}
@@ -123,7 +128,7 @@ def _where(node: ast.Receive, context: Context) -> tuple[Callable, bool]:
 # ---------------------------------------------------------------------- what becomes of the rows
 def _output(
     node: ast.Receive, context: Context, queue: Queue
-) -> tuple[tuple[int, ...], Deliver, Callable]:
+) -> tuple[tuple[int, ...], Deliver, Callable[..., Any]]:
     """(queue columns needed, deliver, prepare).
 
     ``prepare`` evaluates the column list, where errors belong to the statement before the queue
@@ -158,7 +163,7 @@ def _output(
         return wanted, *_into(node, context, exprs, shown, project)
     result = [ResultColumn(name, expr.type, expr.nullable) for name, expr in zip(shown, exprs)]
 
-    def deliver(session: Any, variables: list, rows: list[tuple]) -> None:
+    def deliver(session: SessionState, variables: Values, rows: list[RowValues]) -> None:
         session.result(result, rows)
 
     return wanted, deliver, project
@@ -197,7 +202,9 @@ def _list(
     return exprs, shown
 
 
-def _projection(exprs: list[Expr]) -> Callable[[Any, list, list[tuple]], list[tuple]]:
+def _projection(
+    exprs: list[Expr],
+) -> Callable[[SessionState, Values, list[RowValues]], list[RowValues]]:
     if [expr.index for expr in exprs] == list(range(len(exprs))):
         return lambda session, variables, rows: rows
     fns = [expr.fn for expr in exprs]
@@ -206,7 +213,7 @@ def _projection(exprs: list[Expr]) -> Callable[[Any, list, list[tuple]], list[tu
     ]
 
 
-def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callable]:
+def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callable[..., Any]]:
     """RECEIVE @v = ..: the last row's values; without a row the variables keep theirs."""
     setters = []
     for item in items:
@@ -216,7 +223,7 @@ def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callab
             (variable.slot, assigned(expr, item.op or "=", variable.slot, variable.type))
         )
 
-    def prepare(session: Any, variables: list, rows: list[tuple]) -> list:
+    def prepare(session: SessionState, variables: Values, rows: list[RowValues]) -> list[Any]:
         if not rows:
             return []
         work = variables[:]
@@ -225,7 +232,7 @@ def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callab
                 work[slot] = fn(session, work, r)
         return [(slot, work[slot]) for slot, _ in setters]
 
-    def deliver(session: Any, variables: list, assignments: list) -> None:
+    def deliver(session: SessionState, variables: Values, assignments: list[Any]) -> None:
         for slot, value in assignments:
             variables[slot] = value
 
@@ -233,8 +240,12 @@ def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callab
 
 
 def _into(
-    node: ast.Receive, context: Context, exprs: list[Expr], shown: list[str], project: Callable
-) -> tuple[Deliver, Callable]:
+    node: ast.Receive,
+    context: Context,
+    exprs: list[Expr],
+    shown: list[str],
+    project: Callable[..., Any],
+) -> tuple[Deliver, Callable[..., Any]]:
     """RECEIVE .. INTO @table: columns by position."""
     target = resolve_target(node.into, context)
     made = [
@@ -245,7 +256,7 @@ def _into(
     make = maker_of(made, target, chosen, node, context)
     check = checker(target, "INSERT")
 
-    def prepare(session: Any, variables: list, rows: list[tuple]) -> Any:
+    def prepare(session: SessionState, variables: Values, rows: list[RowValues]) -> Any:
         if not rows:
             return None
         table = target.at(variables)
@@ -269,7 +280,7 @@ def _into(
     return lambda session, variables, nothing: None, prepare
 
 
-def _append(table: Table, rows: list[tuple]) -> None:
+def _append(table: Table, rows: list[RowValues]) -> None:
     """Many rows at the end of a heap nobody else sees: nothing can fail, nothing to undo.
 
     A target's RECEIVE INTO is the hot path of a landing procedure.
@@ -286,13 +297,13 @@ def compile_get_group(node: ast.GetConversationGroup, context: Context) -> Run:
     return _get_group(node, context, None)
 
 
-def _get_group(node: ast.GetConversationGroup, context: Context, timeout: Argument | None) -> Run:
+def _get_group(node: ast.GetConversationGroup, context: Context, timeout: Value | None) -> Run:
     broker_of(context)
     queue = _queue(node.queue, context)
     slot = arguments.output(context, node.variable, "conversation group", "GET CONVERSATION GROUP")
     clears = switch(queue.broker.engine, "get_group_none") == "null"
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         session.check_permission("RECEIVE", queue)
         group_id = receiving.get_group(queue, session)
         receiving.looked(queue, session, group_id)

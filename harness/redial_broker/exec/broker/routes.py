@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -15,6 +15,10 @@ from redial_broker.exec.impersonation import may_impersonate
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.ssb import routes
 from redial_broker.ssb.routing import CONFIGURATION_SERVICE
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 # ---------------------------------------------------------------------- routes
@@ -43,7 +47,7 @@ def create_route(node: ast.CreateRoute, context: Context) -> Run:
     broker = broker_of(context)
     options = _options(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         may_create(session, "CREATE ROUTE")
         routes.create_route(
@@ -59,7 +63,7 @@ def alter_route(node: ast.AlterRoute, context: Context) -> Run:
     broker = broker_of(context)
     options = _options(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_change(session, broker.routes.get(node.name.text), "alter", "route")
         routes.alter_route(broker, session.work(), node.name.text, **options)
 
@@ -70,7 +74,7 @@ drops("ROUTE")(dropper("routes", "route", routes.drop_route))
 
 
 # ---------------------------------------------------------------------- remote service bindings
-def _user(session: Any, name: ast.Identifier) -> int:
+def _user(session: SessionState, name: ast.Identifier) -> int:
     """Principal id of WITH USER. Raises SqlError 15151, 28083."""
     found = session.database.principals.get(name.text.lower())
     if found is None or not may_impersonate(session, found):
@@ -87,7 +91,7 @@ def create_binding(node: ast.CreateRemoteServiceBinding, context: Context) -> Ru
     if node.user is None:
         raise context.not_supported(node, "CREATE REMOTE SERVICE BINDING without USER")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.text)
         may_create(session, "CREATE REMOTE SERVICE BINDING")
         routes.create_binding(
@@ -108,7 +112,7 @@ def alter_binding(node: ast.AlterRemoteServiceBinding, context: Context) -> Run:
     """ALTER REMOTE SERVICE BINDING; what is left out stays."""
     broker = broker_of(context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_change(session, broker.bindings.get(node.name.text), "alter", "remote service binding")
         routes.alter_binding(
             broker,

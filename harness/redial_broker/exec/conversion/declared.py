@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from redial.tsql.ast.base import DataType, ObjectName
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -128,7 +129,7 @@ def _number(argument: object) -> int:
     return argument
 
 
-def _with_length(name: str, arguments: tuple, context: str) -> SqlType:
+def _with_length(name: str, arguments: tuple[Any, ...], context: str) -> SqlType:
     if not arguments:
         return sql_type(name, 30 if context == CAST else 1)
     if isinstance(arguments[0], str):
@@ -143,7 +144,7 @@ def _with_length(name: str, arguments: tuple, context: str) -> SqlType:
     return sql_type(name, length)
 
 
-def _decimal(name: str, arguments: tuple) -> SqlType:
+def _decimal(name: str, arguments: tuple[Any, ...]) -> SqlType:
     precision = _number(arguments[0]) if arguments else 18
     scale = _number(arguments[1]) if len(arguments) > 1 else 0
     if not 1 <= precision <= 38:

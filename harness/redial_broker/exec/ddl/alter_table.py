@@ -6,7 +6,7 @@ Rules: ALTER TABLE page. A changed table is a new table in the old one's place (
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError, not_created
@@ -29,13 +29,18 @@ from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.temporary import alter, check_key_length, put_table
 from redial_broker.exec.registry import Run, compiles
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 
 # ---------------------------------------------------------------------- ADD
 @compiles(ast.AlterTableAdd)
 def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
     """ADD columns and constraints; existing rows are extended, and checked unless WITH NOCHECK."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database, table, transaction = alter(session, node.name)
         before = len(table.columns)
         builder = builder_for(context, table, node.elements)
@@ -118,7 +123,7 @@ def values_given(node: ast.AlterTableAdd, added: list[Column]) -> set[str]:
     }
 
 
-def extend_rows(session: Any, table: Table, added: list[Column], given: set[str]) -> Any:
+def extend_rows(session: SessionState, table: Table, added: list[Column], given: set[str]) -> Any:
     """How an old row gets its new columns. Raises SqlError 4901 for NOT NULL without a default."""
     if table.rows.entries:
         for column in added:
@@ -150,7 +155,7 @@ def extend_rows(session: Any, table: Table, added: list[Column], given: set[str]
 def alter_table_drop(node: ast.AlterTableDrop, context: Context) -> Run:
     """DROP CONSTRAINT and DROP COLUMN."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database, table, transaction = alter(session, node.name)
         for item in node.items:
             if item.kind == "CONSTRAINT":
@@ -162,7 +167,7 @@ def alter_table_drop(node: ast.AlterTableDrop, context: Context) -> Run:
     return run
 
 
-def drop_column(session: Any, table: Table, item: ast.AlterTableDropItem) -> Table:
+def drop_column(session: SessionState, table: Table, item: ast.AlterTableDropItem) -> Table:
     """The table without one column. Raises SqlError 4924, or 4922 when something uses it."""
     gone = table.ordinals.get(item.name.lower())
     if gone is None:
@@ -192,7 +197,7 @@ def alter_column(node: ast.AlterTableAlterColumn, context: Context) -> Run:
     if node.column.constraints or node.column.identity is not None or node.column.rowguidcol:
         raise context.not_supported(node, "a constraint in ALTER COLUMN")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database, table, transaction = alter(session, node.name)
         at = table.ordinals.get(node.column.name.lower())
         if at is None:
@@ -229,7 +234,7 @@ def converter(database: Any, table: Table, at: int, new: Column) -> Any:
     shown = f"{database.name}.{table.full_name}"
     change = compile_assignment_conversion(old.type, new.type, table=shown, column=old.name)
 
-    def convert(row: tuple) -> tuple:
+    def convert(row: RowValues) -> tuple[Any, ...]:
         value = row[at]
         if value is None:
             if not new.nullable:
@@ -277,7 +282,7 @@ def alter_table_set(node: ast.AlterTableSet, context: Context) -> Run:
                 raise context.not_supported(option, f"ALTER TABLE SET {option.name}")
             values.append(getattr(option.value, "text", str(option.value)).upper())
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         _, table, transaction = alter(session, node.name)
         for value in values:
             session.engine.journal.assign(transaction, table, "lock_escalation", value != "DISABLE")

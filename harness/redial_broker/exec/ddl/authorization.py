@@ -6,7 +6,7 @@ Rules: ALTER AUTHORIZATION page, its table of what may be owned by whom included
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -29,12 +29,16 @@ from redial_broker.exec.security import (
     user_for_login,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 
 @compiles(ast.AlterAuthorization)
 def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
     """ALTER AUTHORIZATION ON securable TO principal: permissions on it are dropped."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database: Database = session.database
         if node.securable.kind == "DATABASE":
             change_database_owner(session, node)
@@ -61,7 +65,7 @@ def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
     return run
 
 
-def may_own(session: Any, target: Securable, owner: Any) -> None:
+def may_own(session: SessionState, target: Securable, owner: Any) -> None:
     """The new owner: oneself, somebody one may impersonate, or a role one is in.
 
     Raises SqlError 15151, and 15345 for a certificate or key owned by anything but a user.
@@ -78,7 +82,7 @@ def may_own(session: Any, target: Securable, owner: Any) -> None:
 
 
 def change_owner(
-    session: Any,
+    session: SessionState,
     node: ast.AlterAuthorization,
     context: Context,
     target: Securable,
@@ -132,7 +136,7 @@ def change_owner(
         raise context.not_supported(node, "ALTER AUTHORIZATION on this securable")
 
 
-def change_broker_owner(session: Any, target: Securable, owner: int) -> None:
+def change_broker_owner(session: SessionState, target: Securable, owner: int) -> None:
     """Another owner for a service (which is state) or a definition (which is replaced)."""
     broker = target.database.broker
     mapping = getattr(broker, BROKER_KINDS[target.kind][1])
@@ -145,7 +149,7 @@ def change_broker_owner(session: Any, target: Securable, owner: int) -> None:
         )
 
 
-def change_database_owner(session: Any, node: ast.AlterAuthorization) -> None:
+def change_database_owner(session: SessionState, node: ast.AlterAuthorization) -> None:
     """ALTER AUTHORIZATION ON DATABASE::name TO login."""
     server = session.database.server
     name = node.securable.name.name

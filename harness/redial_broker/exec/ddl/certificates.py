@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -38,6 +38,10 @@ from redial_broker.exec.principals import USER, certificate_sid
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import ASYMMETRIC_KEY, CERTIFICATE, has_permission
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 RSA_SIZES = {"RSA_512": 512, "RSA_1024": 1024, "RSA_2048": 2048, "RSA_3072": 3072, "RSA_4096": 4096}
 
 
@@ -57,13 +61,13 @@ def read_options(options: list[ast.Option], context: Context) -> dict[str, Any]:
     return found
 
 
-def may_create(session: Any, permission: str) -> None:
+def may_create(session: SessionState, permission: str) -> None:
     """Raise SqlError 262 without the permission on the database."""
     if not has_permission(session, permission, session.database):
         raise SqlError(262, permission, session.database.name)
 
 
-def owner_of(session: Any, owner: ast.Identifier | None, what: str) -> int:
+def owner_of(session: SessionState, owner: ast.Identifier | None, what: str) -> int:
     """Principal id of the owner: a user, never a role. Raises SqlError 15345, 15151."""
     if owner is None:
         return session.user.id if session.user is not None else 1
@@ -73,12 +77,12 @@ def owner_of(session: Any, owner: ast.Identifier | None, what: str) -> int:
     return number
 
 
-def key_seed(session: Any, number: int) -> str:
+def key_seed(session: SessionState, number: int) -> str:
     """Where a new key comes from: the instance's seed, the database and the key's number."""
     return f"{session.engine.seed}/{session.database.name.lower()}/{number}"
 
 
-def protector(session: Any, options: dict[str, Any]) -> bytes | None:
+def protector(session: SessionState, options: dict[str, Any]) -> bytes | None:
     """Digest of the password that protects a private key; None for the master key.
 
     Raises SqlError 15581 without a master key to use, 15116 and 15118 for a weak password.
@@ -91,7 +95,7 @@ def protector(session: Any, options: dict[str, Any]) -> bytes | None:
     return digest(password)
 
 
-def put_key(session: Any, kind: str, name: str, key: Any) -> None:
+def put_key(session: SessionState, kind: str, name: str, key: Any) -> None:
     """Write a certificate or key; None takes it out."""
     database: Database = session.database
     session.engine.journal.put(
@@ -113,7 +117,7 @@ def create_certificate(node: ast.CreateCertificate, context: Context) -> Run:
     options = read_options(node.options, context)
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         may_create(session, "CREATE CERTIFICATE")
         if ("CERTIFICATE", name.lower()) in session.database.keys:
@@ -134,7 +138,9 @@ def create_certificate(node: ast.CreateCertificate, context: Context) -> Run:
     return run
 
 
-def self_signed(session: Any, key: crypto.RsaKey, options: dict[str, Any], number: int) -> bytes:
+def self_signed(
+    session: SessionState, key: crypto.RsaKey, options: dict[str, Any], number: int
+) -> bytes:
     """A certificate of its own key, valid for a year unless dates are given (UTC)."""
     start = moment(options.get("START_DATE")) or session.now().replace(microsecond=0)
     end = moment(options.get("EXPIRY_DATE"))
@@ -152,7 +158,7 @@ def moment(text: str | None) -> datetime | None:
 
 
 def imported(
-    session: Any, options: dict[str, Any]
+    session: SessionState, options: dict[str, Any]
 ) -> tuple[bytes, crypto.RsaKey | None, bytes | None]:
     """(certificate, private key or None, its password) from a file or bytes.
 
@@ -171,7 +177,7 @@ def imported(
     return bytes(der), key, protector(session, private)
 
 
-def read_private(session: Any, private: dict[str, Any]) -> crypto.RsaKey:
+def read_private(session: SessionState, private: dict[str, Any]) -> crypto.RsaKey:
     """A private key out of PRIVATE KEY (FILE | BINARY, DECRYPTION BY PASSWORD)."""
     data = private["BINARY"] if "BINARY" in private else read_file(session, private["FILE"])
     key = crypto.read_pvk(bytes(data), private.get("DECRYPTION BY PASSWORD"))
@@ -191,7 +197,7 @@ def create_key(node: ast.CreateKey, context: Context) -> Run:
         raise context.not_supported(node, "an asymmetric key that is not made here")
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         may_create(session, "CREATE ASYMMETRIC KEY")
         if ("ASYMMETRIC KEY", name.lower()) in session.database.keys:
@@ -218,7 +224,7 @@ def open_key(node: ast.OpenKey, context: Context) -> Run:
 
 
 # ---------------------------------------------------------------------- ALTER, BACKUP
-def find_certificate(session: Any, name: str, verb: str, permission: str) -> Certificate:
+def find_certificate(session: SessionState, name: str, verb: str, permission: str) -> Certificate:
     """A certificate the session has a permission on. Raises SqlError 15151."""
     found = session.database.keys.get(("CERTIFICATE", name.lower()))
     if found is None or not has_permission(session, permission, found):
@@ -231,7 +237,7 @@ def alter_certificate(node: ast.AlterCertificate, context: Context) -> Run:
     """ALTER CERTIFICATE: another password, a private key, none any more, or ACTIVE FOR DIALOG."""
     options = read_options(node.options, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = find_certificate(session, node.name.text, "alter", "ALTER")
         if "REMOVE PRIVATE KEY" in options:
             if found.key is None:
@@ -247,7 +253,9 @@ def alter_certificate(node: ast.AlterCertificate, context: Context) -> Run:
     return run
 
 
-def with_private_key(session: Any, found: Certificate, private: dict[str, Any]) -> Certificate:
+def with_private_key(
+    session: SessionState, found: Certificate, private: dict[str, Any]
+) -> Certificate:
     """WITH PRIVATE KEY (..): from a file or bytes, or the one it has under another protection."""
     if "FILE" in private or "BINARY" in private:
         key = read_private(session, private)
@@ -268,7 +276,7 @@ def backup_certificate(node: ast.BackupCertificate, context: Context) -> Run:
     options = read_options(node.options, context)
     path = word(node.file)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = find_certificate(session, node.name.text, "find", "VIEW DEFINITION")
         private = options.get("PRIVATE KEY")
         if private is not None:
@@ -290,7 +298,7 @@ def backup_certificate(node: ast.BackupCertificate, context: Context) -> Run:
 
 
 # ---------------------------------------------------------------------- DROP
-def _drop(session: Any, kind: str, class_: int, name: ast.ObjectName) -> None:
+def _drop(session: SessionState, kind: str, class_: int, name: ast.ObjectName) -> None:
     word_ = kind.lower()
     found = session.database.keys.get((kind, name.name.lower()))
     if found is None or not has_permission(session, "CONTROL", found):
@@ -314,12 +322,12 @@ def _drop(session: Any, kind: str, class_: int, name: ast.ObjectName) -> None:
 
 
 @drops("CERTIFICATE")
-def drop_certificate(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_certificate(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP CERTIFICATE. Raises SqlError 15151, 15559 (a user or login), 15352 (a signature)."""
     _drop(session, "CERTIFICATE", CERTIFICATE, name)
 
 
 @drops("ASYMMETRIC KEY")
-def drop_asymmetric_key(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_asymmetric_key(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP ASYMMETRIC KEY, as DROP CERTIFICATE."""
     _drop(session, "ASYMMETRIC KEY", ASYMMETRIC_KEY, name)

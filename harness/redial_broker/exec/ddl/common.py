@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -10,6 +10,9 @@ from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.database import Database
 from redial_broker.exec.objects import Schema
 from redial_broker.exec.security import check, has_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 SCHEMA_CLASS = 3
 
@@ -19,7 +22,7 @@ def is_global(name: str) -> bool:
     return name.startswith("##")
 
 
-def target_database(session: Any, name: ast.ObjectName) -> Database:
+def target_database(session: SessionState, name: ast.ObjectName) -> Database:
     """The database a three-part name means, else the current one; tempdb for a ##table.
 
     Raises SqlError 911.
@@ -31,7 +34,7 @@ def target_database(session: Any, name: ast.ObjectName) -> Database:
     return session.database.server.database(name.database)
 
 
-def schema_for(session: Any, database: Database, name: ast.ObjectName) -> Schema:
+def schema_for(session: SessionState, database: Database, name: ast.ObjectName) -> Schema:
     """The schema to create in: as named, or the user's default. Raises SqlError 2760."""
     wanted = (
         name.schema or (session.user.default_schema if session.user is not None else None) or "dbo"
@@ -42,7 +45,7 @@ def schema_for(session: Any, database: Database, name: ast.ObjectName) -> Schema
     return found
 
 
-def may_create(session: Any, database: Database, schema: Schema, permission: str) -> None:
+def may_create(session: SessionState, database: Database, schema: Schema, permission: str) -> None:
     """CREATE needs the statement's permission and ALTER on the schema. SqlError 262 or 2760."""
     if not has_permission(session, permission, database):
         raise SqlError(262, permission, database.name)
@@ -57,7 +60,7 @@ def refuse_taken(database: Database, schema: str, name: str) -> None:
 
 
 def existing(
-    session: Any,
+    session: SessionState,
     database: Database,
     name: ast.ObjectName,
     verb: str,
@@ -74,7 +77,7 @@ def existing(
 
 
 def existing_table(
-    session: Any, database: Database, name: ast.ObjectName, kind: type, missing: int = 4902
+    session: SessionState, database: Database, name: ast.ObjectName, kind: type, missing: int = 4902
 ) -> Any:
     """The table ALTER TABLE and CREATE INDEX work on. Raises SqlError 4902 or 1088."""
     found = database.resolve(name.schema, name.name, session)
@@ -86,7 +89,7 @@ def existing_table(
 
 
 def lock_definition(
-    session: Any, transaction: Transaction, database: Database, object_id: int
+    session: SessionState, transaction: Transaction, database: Database, object_id: int
 ) -> None:
     """Sch-M on an object, to the end of the transaction. Raises Wait, SqlError 1222 and 1205."""
     session.engine.locks.acquire(transaction, ("OBJECT", database.id, object_id), "Sch-M")

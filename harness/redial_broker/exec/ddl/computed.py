@@ -9,7 +9,7 @@ and "Deterministic and nondeterministic functions" pages, F-231.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -17,6 +17,10 @@ from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Column, Computed
 from redial_broker.exec.compiler import calls_function
 from redial_broker.exec.ddl.row_expressions import names_of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 DETERMINISTIC = frozenset(
     {
@@ -185,7 +189,7 @@ def _guarded(bind: Any, node: ast.ComputedColumn) -> Any:
     def bound(columns: list[Column]) -> Any:
         value = bind(columns)
 
-        def run(session: Any, row: tuple) -> Any:
+        def run(session: SessionState, row: RowValues) -> Any:
             try:
                 return value(session, row)
             except NotSupported:

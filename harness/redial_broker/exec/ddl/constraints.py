@@ -6,7 +6,7 @@ Rules: CREATE TABLE and ALTER TABLE pages.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError, followed, not_created
@@ -27,8 +27,12 @@ from redial_broker.exec.dependencies import bound_to_column
 from redial_broker.exec.objects import Constraint
 from redial_broker.exec.registry import Run, compiles
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
-def constraint_objects(table: Table, definition: TableDefinition) -> list:
+
+def constraint_objects(table: Table, definition: TableDefinition) -> list[Any]:
     """(kind, name, definition text, column ordinal) of every constraint of a new definition.
 
     FOREIGN KEYs are not among them (``foreign_keys.make_foreign_keys``).
@@ -80,7 +84,9 @@ def put_constraints(
         )
 
 
-def check_rows(session: Any, database: Database, table: Table, checks: list[Check]) -> None:
+def check_rows(
+    session: SessionState, database: Database, table: Table, checks: list[Check]
+) -> None:
     """Error 547 when an existing row breaks a CHECK."""
     for check in checks:
         for row in table.rows.entries.values():
@@ -100,7 +106,7 @@ def check_rows(session: Any, database: Database, table: Table, checks: list[Chec
 
 # ---------------------------------------------------------------------- dropping
 def drop_constraint(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -181,7 +187,7 @@ def alter_constraints(node: ast.AlterTableConstraints, context: Context) -> Run:
     constraint that is enabled so is not trusted.
     """
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database, table, transaction = alter(session, node.name)
         every = {
             o.name.lower(): o
@@ -208,7 +214,7 @@ def _switchable(item: Constraint | None, name: str) -> Constraint:
 
 
 def _switch(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,

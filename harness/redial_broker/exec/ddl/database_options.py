@@ -7,7 +7,7 @@ catalog because no outcome can depend on it here, or is refused by name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -16,6 +16,9 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.options import number, word
 from redial_broker.exec.security import has_server_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 BROKER_ACTIONS = {
     "ENABLE_BROKER": "enable",
@@ -109,7 +112,9 @@ def needs_exclusive(option: ast.Option) -> bool:
     )
 
 
-def set_option(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+def set_option(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
     """One option takes effect, or is refused. Raises SqlError 5058, 15048, 102, NotSupported."""
     name, value = option.name, word(option.value).upper()
     journal = session.engine.journal
@@ -135,7 +140,7 @@ def set_option(session: Any, context: Context, database: Database, option: ast.O
         raise context.not_supported(option, f"ALTER DATABASE SET {name}")
 
 
-def keep(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+def keep(session: SessionState, context: Context, database: Database, option: ast.Option) -> None:
     """An option that is only shown: its value goes to ``Database.options``."""
     name, value = option.name, word(option.value).upper()
     if name == "COMPATIBILITY_LEVEL" and value not in LEVELS:
@@ -151,7 +156,9 @@ def keep(session: Any, context: Context, database: Database, option: ast.Option)
 def flag(attribute: str) -> Callable[..., None]:
     """An ON/OFF option kept in ``Database.options``."""
 
-    def set_flag(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+    def set_flag(
+        session: SessionState, context: Context, database: Database, option: ast.Option
+    ) -> None:
         value = word(option.value).upper()
         if value not in {"ON", "OFF"}:
             raise SqlError(102, value)
@@ -168,7 +175,9 @@ def trusting(attribute: str) -> Callable[..., None]:
     """TRUSTWORTHY and DB_CHAINING: CONTROL SERVER, for they open other databases (their pages)."""
     plain = flag(attribute)
 
-    def set_flag(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+    def set_flag(
+        session: SessionState, context: Context, database: Database, option: ast.Option
+    ) -> None:
         if not has_server_permission(session, "CONTROL SERVER"):
             raise SqlError(15247)
         if attribute == "trustworthy" and database.name.lower() in {"model", "tempdb"}:
@@ -178,7 +187,9 @@ def trusting(attribute: str) -> Callable[..., None]:
     return set_flag
 
 
-def set_read_only(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+def set_read_only(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
     """READ_ONLY | READ_WRITE: writing statements are compiled anew everywhere and then refused
     (``exec.read_only``). Its Service Broker rests meanwhile: messages wait with their senders
     (28012, 28014), timers and activation until it can be written to again.
@@ -192,13 +203,15 @@ def set_read_only(session: Any, context: Context, database: Database, option: as
         other.bump(transaction)
 
 
-def outside_transaction(session: Any, statement: str) -> None:
+def outside_transaction(session: SessionState, statement: str) -> None:
     """Raise SqlError 226 inside a user transaction."""
     if session.trancount:
         raise SqlError(226, statement)
 
 
-def allow_snapshots(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+def allow_snapshots(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
     """ALLOW_SNAPSHOT_ISOLATION: turning it on waits for the transactions that are open."""
     if word(option.value).upper() == "ON" and not database.options["snapshot"]:
         outside_transaction(session, "ALTER DATABASE")
@@ -229,7 +242,9 @@ QUERY_STORE_OPTIONS = frozenset(
 )
 
 
-def query_store(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+def query_store(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
     """QUERY_STORE: whether it is on is kept; what it collects and its options show only in views
     that are refused by name (sys.query_store_..., sys.database_query_store_options)."""
     for inner in option.arguments or ():
@@ -242,7 +257,9 @@ def query_store(session: Any, context: Context, database: Database, option: ast.
     flag("query_store")(session, context, database, option)
 
 
-def filestream(session: Any, context: Context, database: Database, option: ast.Option) -> None:
+def filestream(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
     """FILESTREAM: only what every database without FILESTREAM has."""
     for inner in option.arguments or ():
         if inner.name != "NON_TRANSACTED_ACCESS" or word(inner.value).upper() != "OFF":

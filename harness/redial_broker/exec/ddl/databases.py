@@ -7,7 +7,7 @@ value is how the embedded broker works anyway is accepted.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import may_be_collation
@@ -27,6 +27,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission, has_server_permission
 from redial_broker.exec.server import SYSTEM_DATABASES
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 
 @compiles(ast.CreateDatabase)
 def create_database(node: ast.CreateDatabase, context: Context) -> Run:
@@ -42,7 +46,7 @@ def create_database(node: ast.CreateDatabase, context: Context) -> Run:
     files = file_names(node, context)
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         outside_transaction(session, "CREATE DATABASE")
         check_length(name)
         if not has_server_permission(session, "CREATE ANY DATABASE"):
@@ -80,7 +84,7 @@ def file_names(node: ast.CreateDatabase, context: Context) -> tuple[tuple[str, s
 def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
     """ALTER DATABASE name SET options [WITH ROLLBACK IMMEDIATE | NO_WAIT | ROLLBACK AFTER n]."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database = altered(session, node.name)
         exclusive = any(needs_exclusive(option) for option in node.options)
         if exclusive:
@@ -92,7 +96,7 @@ def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
     return run
 
 
-def altered(session: Any, name: ast.Identifier | None) -> Database:
+def altered(session: SessionState, name: ast.Identifier | None) -> Database:
     """The database ALTER DATABASE means. Raises SqlError 5011."""
     database = (
         session.database
@@ -104,7 +108,7 @@ def altered(session: Any, name: ast.Identifier | None) -> Database:
     return database
 
 
-def take_database(session: Any, database: Database, node: ast.AlterDatabaseSet) -> None:
+def take_database(session: SessionState, database: Database, node: ast.AlterDatabaseSet) -> None:
     """Have the database for ourselves.
 
     ROLLBACK IMMEDIATE ends the other sessions; NO_WAIT fails (5070); without a termination clause
@@ -164,7 +168,7 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
         )
     if node.action == "COLLATE":
 
-        def collate(session: Any, variables: list) -> None:
+        def collate(session: SessionState, variables: Values) -> None:
             check_collation(context, node, word(option.value), altered(session, node.name))
 
         return collate
@@ -172,7 +176,7 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
         if option.name not in SCOPED:
             raise context.not_supported(option, f"scoped configuration {option.name}")
 
-        def configure(session: Any, variables: list) -> None:
+        def configure(session: SessionState, variables: Values) -> None:
             altered(session, None)
 
         return configure
@@ -188,7 +192,7 @@ def check_collation(context: Context, node: Any, name: str, database: Database) 
     raise context.not_supported(node, f"a database with collation {name}")
 
 
-def rename(session: Any, database: Database, name: str) -> None:
+def rename(session: SessionState, database: Database, name: str) -> None:
     """ALTER DATABASE MODIFY NAME. Raises SqlError 226, 5058, 1801, 5030 while others use it."""
     outside_transaction(session, "ALTER DATABASE")
     check_length(name)
@@ -211,7 +215,7 @@ def rename(session: Any, database: Database, name: str) -> None:
 
 
 @drops("DATABASE")
-def drop_database(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_database(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP DATABASE: 3701, 3708 for a system database, 3702 while someone uses it."""
     outside_transaction(session, "DROP DATABASE")
     server = session.database.server

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
@@ -13,17 +13,20 @@ from redial_broker.exec.ddl.temporary import is_temporary
 from redial_broker.exec.execute import parse_name
 from redial_broker.exec.security import has_permission, has_server_permission
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 CACHES = frozenset({"FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE"})
 """Commands that throw away what is only kept for speed."""
 
 
-def empty_cache(session: Any, given: list, options: set[str]) -> None:
+def empty_cache(session: SessionState, given: list[Any], options: set[str]) -> None:
     """FREEPROCCACHE and its kin. Raises SqlError 2571."""
     if not has_server_permission(session, "ALTER SERVER STATE"):
         raise SqlError(2571, session.user_name, "FREEPROCCACHE")
 
 
-def check_identity(session: Any, given: list, options: set[str]) -> None:
+def check_identity(session: SessionState, given: list[Any], options: set[str]) -> None:
     """CHECKIDENT (table [, NORESEED | RESEED [, value]]). Raises 2501, 7997.
 
     A table that has never had a row gives ``value`` itself to its next row, any other one the value
@@ -57,7 +60,7 @@ def check_identity(session: Any, given: list, options: set[str]) -> None:
             session.info(f"{text}, current column value '{column}'.", 0, 7998)
 
 
-def _table(session: Any, text: str) -> Table:
+def _table(session: SessionState, text: str) -> Table:
     name = parse_name(text)
     if is_temporary(name.name):
         found = session.temp_tables.get(name.name.lower())

@@ -8,7 +8,7 @@ none. Server-scoped and logon triggers are refused by name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from redial.tsql import ast
@@ -30,6 +30,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb import notifications
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 MAY = "ALTER ANY DATABASE DDL TRIGGER"
 
 
@@ -43,7 +47,7 @@ def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
         if event not in ALL and event not in GROUPS:
             raise context.not_supported(node, f"a trigger for {event}")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.name)
         database: Database = session.database
         if not has_permission(session, MAY, database):
@@ -78,7 +82,7 @@ def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
     return run
 
 
-def put(session: Any, database: Database, key: str, trigger: Any) -> None:
+def put(session: SessionState, database: Database, key: str, trigger: Any) -> None:
     """Add, replace or (MISSING) drop a DDL trigger."""
     transaction = session.work()
     session.engine.journal.put(transaction, database, database.ddl_triggers, key, trigger)
@@ -86,7 +90,7 @@ def put(session: Any, database: Database, key: str, trigger: Any) -> None:
     transaction.log_used += 500
 
 
-def drop_ddl_trigger(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_ddl_trigger(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TRIGGER name ON DATABASE. Raises SqlError 3701."""
     database = session.database
     found = database.ddl_triggers.get(name.name.lower())
@@ -100,7 +104,7 @@ def drop_ddl_trigger(session: Any, name: ast.ObjectName, if_exists: bool) -> Non
 drops("TRIGGER ON DATABASE")(drop_ddl_trigger)
 
 
-def switch_ddl_triggers(session: Any, names: list[str], enable: bool) -> None:
+def switch_ddl_triggers(session: SessionState, names: list[str], enable: bool) -> None:
     """ENABLE | DISABLE TRIGGER names | ALL ON DATABASE. Raises SqlError 1088."""
     database = session.database
     for name in names:
@@ -113,7 +117,7 @@ def switch_ddl_triggers(session: Any, names: list[str], enable: bool) -> None:
             put(session, database, key, replace(trigger, disabled=not enable))
 
 
-def program_of(session: Any, trigger: Trigger) -> Program:
+def program_of(session: SessionState, trigger: Trigger) -> Program:
     """The compiled trigger."""
     if trigger.program is None:
         program = Program(
@@ -137,7 +141,7 @@ class DdlFiring(Firing):
     event: DdlEvent | None = None
     text: str = ""
 
-    def push(self, session: Any) -> None:
+    def push(self, session: SessionState) -> None:
         """Push the frame of the first of the triggers."""
         trigger = self.triggers[0]
         user = module_principal(trigger, trigger.database, session)
@@ -155,7 +159,7 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
         return run
     text = context.program.source.slice(node)
 
-    def with_triggers(session: Any, variables: list) -> int | None:
+    def with_triggers(session: SessionState, variables: Values) -> int | None:
         database = session.database
         result = run(session, variables)
         tell_notifications(session, database, events, text)
@@ -198,7 +202,9 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
 HOOKS.firing_ddl = firing_ddl
 
 
-def tell_notifications(session: Any, database: Database, events: list[DdlEvent], text: str) -> None:
+def tell_notifications(
+    session: SessionState, database: Database, events: list[DdlEvent], text: str
+) -> None:
     """Event notifications for what a statement has defined go out when it commits."""
     broker = database.broker
     if broker is None or not (broker.notifications or database.server.transport.notifications):
@@ -216,7 +222,7 @@ def handles(trigger: Trigger, event: str) -> bool:
     return any(event == one or event in GROUPS.get(one, ()) for one in trigger.node.events)
 
 
-def event_data(session: Any) -> str | None:
+def event_data(session: SessionState) -> str | None:
     """EVENTDATA(): the event as xml inside a DDL trigger, NULL elsewhere (its page)."""
     firing = session.frames[-1].firing if session.frames else None
     if not isinstance(firing, DdlFiring) or firing.event is None:
@@ -224,7 +230,7 @@ def event_data(session: Any) -> str | None:
     return event_xml(session, firing.event, firing.text)
 
 
-def event_xml(session: Any, event: DdlEvent, statement: str) -> str:
+def event_xml(session: SessionState, event: DdlEvent, statement: str) -> str:
     """An event as xml, for EVENTDATA() and for event notifications. statement: its text."""
     o = session.options
     user = session.user

@@ -59,7 +59,7 @@ class DefinitionBuilder:
         self.computed_names = {c.name.lower() for c in self.columns if c.computed}
         self.foreign: list[tuple[ast.ForeignKey, str]] = []
         self.expressions = RowExpressions(context, table)
-        self.uses: dict[str, tuple] = {}
+        self.uses: dict[str, tuple[Any, ...]] = {}
 
     def build(self, elements: list[Any]) -> TableDefinition:
         """Columns first, then whatever refers to them."""
@@ -348,7 +348,7 @@ class DefinitionBuilder:
             return None, "", None
         condition = self.expressions.condition(node)
 
-        def bind(columns: list[Column]) -> Callable[[tuple], bool]:
+        def bind(columns: list[Column]) -> Callable[[tuple[Any, ...]], bool]:
             accepts = condition(columns)
             return lambda row: accepts(None, row) is True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -18,6 +18,10 @@ from redial_broker.exec.dependencies import refuse_bound
 from redial_broker.exec.objects import Function, Procedure, Sequence, Synonym, Trigger, View
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 DropOne = Callable[[Any, ast.ObjectName, bool], None]
 DROPPERS: dict[str, DropOne] = {}
@@ -43,7 +47,7 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
     if drop_one is None:
         raise context.not_supported(node, f"DROP {kind}")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         for name in node.names or (None,):  # DROP MASTER KEY names nothing
             drop_one(session, name, node.if_exists)
 
@@ -53,7 +57,7 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
 def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
     """Drops modules and sequences: Sch-M, then out of the database."""
 
-    def drop(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    def drop(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
         database = session.database
         if name.name.startswith("#") and name.name.lower() in session.temp_procedures:
             session.engine.journal.put(
@@ -96,25 +100,25 @@ drops("TYPE")(drop_type)
 
 
 @drops("SCHEMA")
-def _drop_schema(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def _drop_schema(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     drop_schema(session, name.name, if_exists)
 
 
 @drops("USER")
-def _drop_user(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def _drop_user(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     drop_principal(session, "user", name.name, if_exists)
 
 
 @drops("ROLE")
-def _drop_role(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def _drop_role(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     drop_principal(session, "role", name.name, if_exists)
 
 
 @drops("LOGIN")
-def _drop_login(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def _drop_login(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     drop_login(session, name.name)
 
 
 @drops("SERVER ROLE")
-def _drop_server_role(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def _drop_server_role(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     drop_server_role(session, name.name)

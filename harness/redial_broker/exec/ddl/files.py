@@ -6,10 +6,13 @@ to Python, which may put others there. Paths are compared without case, as on Wi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 differs(
     "files named by statements",
@@ -18,7 +21,7 @@ differs(
 )
 
 
-def write_file(session: Any, path: str, content: bytes) -> None:
+def write_file(session: SessionState, path: str, content: bytes) -> None:
     """Write a new file; like a real one it stays when the transaction is rolled back.
 
     Raises SqlError 15240 when it exists.
@@ -29,7 +32,7 @@ def write_file(session: Any, path: str, content: bytes) -> None:
     session.engine.journal.put(None, server, server.files, path.lower(), content)
 
 
-def read_file(session: Any, path: str) -> bytes:
+def read_file(session: SessionState, path: str) -> bytes:
     """The content of a file. Raises SqlError 15208 when there is none."""
     found = session.database.server.files.get(path.lower())
     if found is None:

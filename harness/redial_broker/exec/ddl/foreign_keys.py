@@ -6,7 +6,7 @@ while one is made. Temporary tables take none: they are skipped with message 175
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError, followed, not_created
@@ -21,9 +21,12 @@ from redial_broker.exec.objects import Constraint, ForeignKey
 from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.triggers import triggers_on
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 
 def make_foreign_keys(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -43,7 +46,9 @@ def make_foreign_keys(
         database.put(transaction, made)
 
 
-def skip_foreign_keys(session: Any, table: str, nodes: list[tuple[ast.ForeignKey, str]]) -> None:
+def skip_foreign_keys(
+    session: SessionState, table: str, nodes: list[tuple[ast.ForeignKey, str]]
+) -> None:
     """Message 1756 for each FOREIGN KEY of a temporary table."""
     for node, column in nodes:
         name = node.name or foreign_key_name(table, node.columns or [column], dotted(node.table))
@@ -52,7 +57,7 @@ def skip_foreign_keys(session: Any, table: str, nodes: list[tuple[ast.ForeignKey
 
 
 def foreign_key(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -109,7 +114,7 @@ def refuse_taken_constraint(database: Database, schema: str, name: str) -> None:
 
 
 def referenced_table(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,

@@ -7,7 +7,7 @@ is online. A disabled index keeps its definition and no rows until it is rebuilt
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -26,6 +26,10 @@ from redial_broker.exec.dml.references import foreign_keys
 from redial_broker.exec.objects import View
 from redial_broker.exec.registry import Run, compiles
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 
 @compiles(ast.CreateIndex)
 def create_index(node: ast.CreateIndex, context: Context) -> Run:
@@ -36,7 +40,7 @@ def create_index(node: ast.CreateIndex, context: Context) -> Run:
         raise context.not_supported(node, f"filegroup {node.filegroup}")
     replaces = any(o.name == "DROP_EXISTING" and o.value for o in node.options or [])
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name)
         options = index_options(context, node.options, unique=node.unique)
         if isinstance(context.database.resolve(node.table.schema, node.table.name, session), View):
@@ -93,7 +97,7 @@ def kept_indexes(table: Table, node: ast.CreateIndex, replaces: bool) -> list[In
 def drop_index(node: ast.DropIndex, context: Context) -> Run:
     """DROP INDEX [IF EXISTS] name ON table; 3723 for the index of a constraint."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         for item in node.items:
             shown = f"{dotted(item.table)}.{item.name}"
             database = target_database(session, item.table)
@@ -134,7 +138,7 @@ def alter_index(node: ast.AlterIndex, context: Context) -> Run:
     if node.action not in {"REBUILD", "REORGANIZE", "SET", "DISABLE"}:
         raise context.not_supported(node, f"ALTER INDEX {node.action}")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         index_options(context, node.options)
         database, table, transaction = alter(session, node.table, 1088)
         chosen = [
@@ -166,7 +170,7 @@ def _altered(context: Context, index: Index, node: ast.AlterIndex) -> KeySpec:
 
 
 def disable(
-    session: Any,
+    session: SessionState,
     context: Context,
     transaction: Transaction,
     database: Database,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -38,17 +38,21 @@ from redial_broker.exec.tokens import (
     server_principals,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 KEY_SOURCES = {"CERTIFICATE": CERTIFICATE_USER, "ASYMMETRIC KEY": KEY_USER}
 _KINDS = (re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]"), re.compile("[^A-Za-z0-9]"))
 SHORTEST_PASSWORD = 8
 
 
-def server_of(session: Any) -> Server:
+def server_of(session: SessionState) -> Server:
     """The instance's server part."""
     return session.database.server
 
 
-def may_change_server(session: Any, permission: str) -> None:
+def may_change_server(session: SessionState, permission: str) -> None:
     """Raise SqlError 15247 unless the login may."""
     if not has_server_permission(session, permission):
         raise SqlError(15247)
@@ -75,7 +79,7 @@ def create_login(node: ast.CreateLogin, context: Context) -> Run:
     settings = login_options(node.options, context)
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         may_change_server(session, "CREATE LOGIN")
         server, transaction = server_of(session), session.work()
@@ -97,7 +101,7 @@ def create_login(node: ast.CreateLogin, context: Context) -> Run:
     return run
 
 
-def add_key_login(session: Any, node: ast.CreateLogin) -> None:
+def add_key_login(session: SessionState, node: ast.CreateLogin) -> None:
     """A login of a certificate or key of master. Raises SqlError 15151, 15063."""
     server = server_of(session)
     wanted = node.source_name.text
@@ -152,7 +156,7 @@ def alter_login(node: ast.AlterLogin, context: Context) -> Run:
     """ALTER LOGIN name ENABLE | DISABLE | WITH PASSWORD, DEFAULT_DATABASE, NAME, CHECK_POLICY."""
     settings = login_options(node.options, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         server = server_of(session)
         login = server.logins.get(node.name.text.lower())
         if login is None or login.type == ROLE or not may_alter_login(session, login, settings):
@@ -162,7 +166,7 @@ def alter_login(node: ast.AlterLogin, context: Context) -> Run:
     return run
 
 
-def may_alter_login(session: Any, login: Login, settings: dict[str, Any]) -> bool:
+def may_alter_login(session: SessionState, login: Login, settings: dict[str, Any]) -> bool:
     """ALTER ANY LOGIN or ALTER on it; a login its own password and defaults (ALTER LOGIN page).
 
     A member of sysadmin is changed by one of its own kind alone.
@@ -202,7 +206,7 @@ def changed_login(
     return changed
 
 
-def put_login(session: Any, server: Server, old: Login, new: Login) -> None:
+def put_login(session: SessionState, server: Server, old: Login, new: Login) -> None:
     """Write a changed login or role, under another name when it has one now."""
     journal, transaction = session.engine.journal, session.work()
     if new.name.lower() != old.name.lower():
@@ -214,7 +218,7 @@ def put_login(session: Any, server: Server, old: Login, new: Login) -> None:
     server.bump(transaction)
 
 
-def drop_login(session: Any, name: str) -> None:
+def drop_login(session: SessionState, name: str) -> None:
     """DROP LOGIN; 15151, 15434 when it is connected, 15174, 15141, 15173 when it is needed."""
     server = server_of(session)
     login = server.logins.get(name.lower())
@@ -239,7 +243,7 @@ def drop_login(session: Any, name: str) -> None:
     drop_server_principal(session, server, login)
 
 
-def drop_server_principal(session: Any, server: Server, login: Login) -> None:
+def drop_server_principal(session: SessionState, server: Server, login: Login) -> None:
     """Take a login or role out, with its memberships and permissions. Raises SqlError 15173."""
     if any(by == login.id for stated in server.permissions.values() for _, by in stated):
         raise SqlError(15173, login.name)
@@ -261,7 +265,7 @@ def create_server_role(node: ast.CreateRole) -> Run:
     """CREATE SERVER ROLE name [AUTHORIZATION login]."""
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         may_change_server(session, "CREATE SERVER ROLE")
         server = server_of(session)
@@ -277,7 +281,7 @@ def create_server_role(node: ast.CreateRole) -> Run:
     return run
 
 
-def alter_server_role(session: Any, node: ast.AlterRole, context: Context) -> None:
+def alter_server_role(session: SessionState, node: ast.AlterRole, context: Context) -> None:
     """ALTER SERVER ROLE name ADD MEMBER | DROP MEMBER login or role, or WITH NAME = name."""
     server = server_of(session)
     role = find_server_role(session, node.name.text, "alter")
@@ -291,7 +295,7 @@ def alter_server_role(session: Any, node: ast.AlterRole, context: Context) -> No
     change_server_member(session, role, node.argument.text, node.action == "ADD MEMBER")
 
 
-def change_server_member(session: Any, role: Login, name: str, add: bool) -> None:
+def change_server_member(session: SessionState, role: Login, name: str, add: bool) -> None:
     """One member more or less. Raises SqlError 15151, 15405 for sa or a fixed role, 15413."""
     server = server_of(session)
     member = server.logins.get(name.lower())
@@ -309,7 +313,7 @@ def change_server_member(session: Any, role: Login, name: str, add: bool) -> Non
         server.bump(session.work())
 
 
-def find_server_role(session: Any, name: str, verb: str) -> Login:
+def find_server_role(session: SessionState, name: str, verb: str) -> Login:
     """A server role whose members the session may change (ALTER SERVER ROLE page).
 
     A fixed role: as a member of it, or of sysadmin; another: ALTER ANY SERVER ROLE or ALTER on it.
@@ -334,7 +338,7 @@ def find_server_role(session: Any, name: str, verb: str) -> Login:
     return role
 
 
-def drop_server_role(session: Any, name: str) -> None:
+def drop_server_role(session: SessionState, name: str) -> None:
     """DROP SERVER ROLE. Raises SqlError 15151, 15150 for a fixed one, 15144 with members."""
     server = server_of(session)
     role = server.logins.get(name.lower())

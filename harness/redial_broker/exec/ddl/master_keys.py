@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -24,6 +24,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb.options import session_keys_lost
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 KEY_NAME = "##MS_DatabaseMasterKey##"
 
 
@@ -34,7 +38,7 @@ def create_master_key(node: ast.CreateMasterKey, context: Context) -> Run:
         raise context.not_supported(node, "CREATE MASTER KEY without a password (Azure only)")
     password = str(node.password.value)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_control(session)
         if session.database.master_key is not None:
             raise SqlError(15578)
@@ -44,13 +48,13 @@ def create_master_key(node: ast.CreateMasterKey, context: Context) -> Run:
     return run
 
 
-def may_control(session: Any) -> None:
+def may_control(session: SessionState) -> None:
     """Raise SqlError 15247 without CONTROL on the database."""
     if not has_permission(session, "CONTROL", session.database):
         raise SqlError(15247)
 
 
-def put_master_key(session: Any, key: MasterKey | None) -> None:
+def put_master_key(session: SessionState, key: MasterKey | None) -> None:
     """Write the key, and tell the broker: secured dialogs wait for it."""
     database: Database = session.database
     journal, transaction = session.engine.journal, session.work()
@@ -71,7 +75,7 @@ def alter_master_key(node: ast.AlterMasterKey, context: Context) -> Run:
         raise context.not_supported(node, f"{node.verb} MASTER KEY")
     options = {option.name: word(option.value) for option in node.options}
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         may_control(session)
         if session.database.master_key is None:
             raise SqlError(15151, "find", "symmetric key", KEY_NAME)
@@ -80,21 +84,21 @@ def alter_master_key(node: ast.AlterMasterKey, context: Context) -> Run:
     return run
 
 
-def _open(session: Any, options: dict[str, str]) -> None:
+def _open(session: SessionState, options: dict[str, str]) -> None:
     """OPEN MASTER KEY DECRYPTION BY PASSWORD. Raises SqlError 15313."""
     if digest(options["DECRYPTION BY PASSWORD"]) not in session.database.master_key.passwords:
         raise SqlError(15313)
     session.open_keys |= {session.database.id}
 
 
-def _close(session: Any, options: dict[str, str]) -> None:
+def _close(session: SessionState, options: dict[str, str]) -> None:
     """CLOSE MASTER KEY. Raises SqlError 15315 when this session has not opened it."""
     if session.database.id not in session.open_keys:
         raise SqlError(15315, KEY_NAME)
     session.open_keys -= {session.database.id}
 
 
-def _regenerate(session: Any, options: dict[str, str]) -> None:
+def _regenerate(session: SessionState, options: dict[str, str]) -> None:
     """ALTER MASTER KEY REGENERATE: one password, the new one. Raises SqlError 15581."""
     need_master_key(session, session.database)
     password = options.get("ENCRYPTION BY PASSWORD", "")
@@ -104,7 +108,7 @@ def _regenerate(session: Any, options: dict[str, str]) -> None:
     )
 
 
-def _force_regenerate(session: Any, options: dict[str, str]) -> None:
+def _force_regenerate(session: SessionState, options: dict[str, str]) -> None:
     """ALTER MASTER KEY FORCE REGENERATE: goes on when the key cannot be opened.
 
     What it protected is lost then; secured dialogs are told by Error -28052.
@@ -128,7 +132,7 @@ def _force_regenerate(session: Any, options: dict[str, str]) -> None:
 def _change(add: bool) -> Callable[[Any, dict[str, str]], None]:
     """ADD | DROP ENCRYPTION BY SERVICE MASTER KEY | PASSWORD."""
 
-    def change(session: Any, options: dict[str, str]) -> None:
+    def change(session: SessionState, options: dict[str, str]) -> None:
         need_master_key(session, session.database)
         key: MasterKey = session.database.master_key
         if "ENCRYPTION BY SERVICE MASTER KEY" in options:
@@ -145,7 +149,7 @@ def _change(add: bool) -> Callable[[Any, dict[str, str]], None]:
     return change
 
 
-def _backup(session: Any, options: dict[str, str]) -> None:
+def _backup(session: SessionState, options: dict[str, str]) -> None:
     """BACKUP MASTER KEY TO FILE: a file of the instance that only says it is one."""
     need_master_key(session, session.database)
     write_file(session, options["FILE"], b"REDIAL MASTER KEY " + session.database.name.encode())
@@ -163,7 +167,7 @@ _ACTIONS: dict[str, Callable[[Any, dict[str, str]], None]] = {
 
 
 @drops("MASTER KEY")
-def drop_master_key(session: Any, name: ast.ObjectName | None, if_exists: bool) -> None:
+def drop_master_key(session: SessionState, name: ast.ObjectName | None, if_exists: bool) -> None:
     """DROP MASTER KEY. Raises SqlError 15580 while it protects a private key."""
     may_control(session)
     if session.database.master_key is None:

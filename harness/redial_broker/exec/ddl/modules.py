@@ -8,7 +8,7 @@ what we refuse; objects are looked up at the first run of each statement, as the
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -34,6 +34,10 @@ from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.routines import function_program
 from redial_broker.exec.security import has_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 OWNER = -2
 MAXIMUM_PARAMETERS = 2100
@@ -87,7 +91,7 @@ def create_module(node: Any, context: Context) -> Run:
         )
     check_binding(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.name)
         if node.name.database is not None:
             raise SqlError(166, kind.split()[-1])
@@ -172,7 +176,7 @@ def check_binding(node: Any, context: Context) -> None:
             raise context.fail(name, SqlError(4512, kind, dotted(node.name), dotted(name)))
 
 
-def create_temporary_procedure(session: Any, node: Any, context: Context) -> None:
+def create_temporary_procedure(session: SessionState, node: Any, context: Context) -> None:
     """#name: a procedure of the session, gone with it (CREATE PROCEDURE page)."""
     key = node.name.name.lower()
     old = session.temp_procedures.get(key)
@@ -201,7 +205,9 @@ def create_temporary_procedure(session: Any, node: Any, context: Context) -> Non
     session.engine.journal.put(session.work(), session, session.temp_procedures, key, module)
 
 
-def existing_module(session: Any, database: Database, node: Any, class_: type) -> Module | None:
+def existing_module(
+    session: SessionState, database: Database, node: Any, class_: type
+) -> Module | None:
     """The module ALTER means; None when CREATE is to make a new one. Raises 208, 2714, 2010."""
     if node.verb == "CREATE":
         return None
@@ -255,7 +261,7 @@ def definition_text(node: Any, context: Context) -> str:
     return text[: found.start()] + verb + text[found.end() :]
 
 
-def execute_as(session: Any, database: Database, node: Any) -> int | None:
+def execute_as(session: SessionState, database: Database, node: Any) -> int | None:
     """Principal id of EXECUTE AS: None for CALLER, -2 for OWNER. Raises SqlError 15151."""
     clause = node.execute_as
     if clause is None:

@@ -9,7 +9,7 @@ was passed on.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -37,6 +37,10 @@ from redial_broker.exec.security import (
     identities,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 COLUMN_PERMISSIONS = frozenset({"SELECT", "UPDATE", "REFERENCES"})
 _SHORT = {"EXEC": "EXECUTE"}
 _SECURITY_ADMIN = FIXED_ROLES["db_securityadmin"]
@@ -56,7 +60,7 @@ def permission(node: ast.Permission, context: Context) -> Run:
         if columns and name not in COLUMN_PERMISSIONS:
             raise context.fail(item, SqlError(1020))
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         target = find_securable(session, node.securable, context)
         wanted = expand(session, target, stated)
         check_applicable(session, target, [name for name, _ in wanted])
@@ -81,7 +85,9 @@ def on_server(node: ast.Permission, names: list[str]) -> bool:
     return all(("SERVER", name) in RULES and ("DATABASE", name) not in RULES for name in names)
 
 
-def expand(session: Any, target: Securable, stated: list[tuple[str, Any]]) -> list[tuple[str, int]]:
+def expand(
+    session: SessionState, target: Securable, stated: list[tuple[str, Any]]
+) -> list[tuple[str, int]]:
     """(permission, column) pairs: ALL becomes what it stands for, column names their numbers."""
     found: list[tuple[str, int]] = []
     for name, columns in stated:
@@ -122,7 +128,7 @@ def object_kind(target: Securable) -> str:
     return getattr(item, "kind", "") or "TABLE"
 
 
-def check_applicable(session: Any, target: Securable, names: Iterable[str]) -> None:
+def check_applicable(session: SessionState, target: Securable, names: Iterable[str]) -> None:
     """Raise SqlError 4606, 4621, 4619 for a permission that the securable cannot have."""
     for name in names:
         if target.class_ == DATABASE:
@@ -138,7 +144,9 @@ def check_applicable(session: Any, target: Securable, names: Iterable[str]) -> N
             raise SqlError(4606, name)
 
 
-def find_grantee(session: Any, target: Securable, name: str, node: ast.Permission) -> Principal:
+def find_grantee(
+    session: SessionState, target: Securable, name: str, node: ast.Permission
+) -> Principal:
     """Who gets or loses it. Raises SqlError 15151, 4617, 4624, 4627."""
     database: Database = session.database
     grantee = database.principals.get(name.lower())
@@ -159,7 +167,7 @@ def find_grantee(session: Any, target: Securable, name: str, node: ast.Permissio
 
 
 def find_grantor(
-    session: Any, target: Securable, name: str, column: int, node: ast.Permission
+    session: SessionState, target: Securable, name: str, column: int, node: ast.Permission
 ) -> int:
     """Principal id that the permission is given by.
 
@@ -189,7 +197,7 @@ def refusal(target: Securable) -> SqlError:
     return SqlError(15151, "find", class_word(target), target.name)
 
 
-def may_control(session: Any, target: Securable, name: str) -> bool:
+def may_control(session: SessionState, target: Securable, name: str) -> bool:
     """Whether the user may give the permission by right of control.
 
     CONTROL on the securable; db_securityadmin may give any permission of the database (its page).
@@ -200,7 +208,7 @@ def may_control(session: Any, target: Securable, name: str) -> bool:
     return _SECURITY_ADMIN in mine and name != "CONTROL"
 
 
-def may_act_as(session: Any, acting: Principal) -> bool:
+def may_act_as(session: SessionState, acting: Principal) -> bool:
     """AS: IMPERSONATE on a user, membership in or ALTER on a role (GRANT pages)."""
     if session.user is None or session.user.id in {DBO, acting.id}:
         return True
@@ -228,7 +236,11 @@ def holds_option(
 
 # ---------------------------------------------------------------------- what changes
 def change(
-    session: Any, node: ast.Permission, place: tuple[int, int, int, str], grantee: int, grantor: int
+    session: SessionState,
+    node: ast.Permission,
+    place: tuple[int, int, int, str],
+    grantee: int,
+    grantor: int,
 ) -> None:
     """One permission of one grantee. Raises SqlError 4611 without CASCADE."""
     stated = session.database.permissions.get((*place, grantee), ())
@@ -254,7 +266,7 @@ def change(
 
 
 def passed_on(
-    session: Any, node: ast.Permission, place: tuple[int, int, int, str], grantor: int
+    session: SessionState, node: ast.Permission, place: tuple[int, int, int, str], grantor: int
 ) -> None:
     """CASCADE: what the grantee had given goes (REVOKE) or is denied as well (DENY)."""
     permissions = session.database.permissions
@@ -270,7 +282,9 @@ def passed_on(
         passed_on(session, node, place, key[4])
 
 
-def put(session: Any, place: tuple[int, int, int, str], grantee: int, states: list) -> None:
+def put(
+    session: SessionState, place: tuple[int, int, int, str], grantee: int, states: list[Any]
+) -> None:
     """Write what is stated for one grantee."""
     session.engine.journal.put(
         session.work(),

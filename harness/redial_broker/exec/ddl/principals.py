@@ -8,7 +8,7 @@ by name.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -33,6 +33,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import PRINCIPAL, has_permission
 from redial_broker.exec.tokens import principals_of
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 KEY_SOURCES = {"CERTIFICATE": CERTIFICATE_USER, "ASYMMETRIC KEY": KEY_USER}
 _DATABASE_USERS = frozenset({"sys", "information_schema"})
 
@@ -50,7 +54,7 @@ def create_user(node: ast.CreateUser, context: Context) -> Run:
         raise context.fail(node, SqlError(15259))
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         database = session.database
         require(session, "CREATE USER", database)
@@ -78,7 +82,7 @@ def create_user(node: ast.CreateUser, context: Context) -> Run:
     return run
 
 
-def user_source(session: Any, node: ast.CreateUser, number: int) -> tuple[str, bytes, str]:
+def user_source(session: SessionState, node: ast.CreateUser, number: int) -> tuple[str, bytes, str]:
     """(type, security identifier, login name) of a new user. Raises SqlError 15007, 15151."""
     name = node.name.text
     wanted = node.source_name.text if node.source_name is not None else name
@@ -112,7 +116,7 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
     """ALTER USER name WITH DEFAULT_SCHEMA, NAME or LOGIN."""
     settings = user_options(node.options, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database = session.database
         user = database.principals.get(node.name.text.lower())
         if user is None or user.type == ROLE or not may_alter_user(session, user, settings):
@@ -137,14 +141,16 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
     return run
 
 
-def may_alter_user(session: Any, user: Principal, settings: dict[str, str]) -> bool:
+def may_alter_user(session: SessionState, user: Principal, settings: dict[str, str]) -> bool:
     """ALTER ANY USER; a user may change its own default schema with ALTER on itself (its page)."""
     if has_permission(session, "ALTER ANY USER", session.database):
         return True
     return set(settings) == {"DEFAULT_SCHEMA"} and has_permission(session, "ALTER", user)
 
 
-def rename_principal(session: Any, database: Database, principal: Principal, name: str) -> None:
+def rename_principal(
+    session: SessionState, database: Database, principal: Principal, name: str
+) -> None:
     """Free the old name and check the new one. Raises SqlError 15023."""
     taken = database.principals.get(name.lower())
     if taken is not None and taken.id != principal.id:
@@ -154,7 +160,7 @@ def rename_principal(session: Any, database: Database, principal: Principal, nam
     )
 
 
-def put_principal(session: Any, database: Database, principal: Principal) -> None:
+def put_principal(session: SessionState, database: Database, principal: Principal) -> None:
     """Add or change a user or role."""
     transaction = session.work()
     session.engine.journal.put(
@@ -163,13 +169,13 @@ def put_principal(session: Any, database: Database, principal: Principal) -> Non
     database.bump(transaction)
 
 
-def require(session: Any, permission: str, database: Database) -> None:
+def require(session: SessionState, permission: str, database: Database) -> None:
     """Raise SqlError 15247 unless the user has a database permission."""
     if not has_permission(session, permission, database):
         raise SqlError(15247)
 
 
-def drop_principal(session: Any, kind: str, name: str, if_exists: bool) -> None:
+def drop_principal(session: SessionState, kind: str, name: str, if_exists: bool) -> None:
     """DROP USER and DROP ROLE. Raises SqlError 15151, 15150 and why it cannot go."""
     database = session.database
     found = database.principals.get(name.lower())
@@ -235,7 +241,7 @@ def create_role(node: ast.CreateRole, context: Context) -> Run:
         return create_server_role(node)
     name = node.name.text
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         database = session.database
         require(session, "CREATE ROLE", database)
@@ -260,7 +266,7 @@ def find_owner(database: Database, name: str) -> int:
 def alter_role(node: ast.AlterRole, context: Context) -> Run:
     """ALTER ROLE name ADD MEMBER | DROP MEMBER principal, or WITH NAME = name."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         if node.server:
             alter_server_role(session, node, context)
         elif node.action == "NAME":
@@ -276,7 +282,7 @@ def alter_role(node: ast.AlterRole, context: Context) -> Run:
     return run
 
 
-def find_role(session: Any, database: Database, name: str) -> Principal:
+def find_role(session: SessionState, database: Database, name: str) -> Principal:
     """A role the user may alter: ALTER ANY ROLE, or ALTER on it; a fixed one as db_owner.
 
     Raises SqlError 15151, 15081 for public ("Database-level roles" and ALTER ROLE pages).
@@ -294,7 +300,7 @@ def find_role(session: Any, database: Database, name: str) -> Principal:
     return role
 
 
-def change_member(session: Any, role_name: str, member_name: str, add: bool) -> None:
+def change_member(session: SessionState, role_name: str, member_name: str, add: bool) -> None:
     """Add a member to a role or take it out. Raises SqlError 15151, 15405, 15413."""
     database = session.database
     role = find_role(session, database, role_name)

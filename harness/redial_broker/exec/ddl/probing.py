@@ -7,11 +7,14 @@ embedded broker does not support is refused here, by name and position.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec.context import Context
 from redial_broker.exec.program import Program
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 FOUND_AT_CREATE = frozenset(
     {
@@ -36,7 +39,7 @@ FOUND_AT_CREATE = frozenset(
 objects it is about may be other ones by then."""
 
 
-def probe(session: Any, program: Program) -> None:
+def probe(session: SessionState, program: Program) -> None:
     """Compile every statement of a new module once.
 
     Raises NotSupported, and the errors of ``FOUND_AT_CREATE`` for tables that exist already.

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError, not_created
 from redial_broker.engine.storage import Check, Column, Index, Table
 from redial_broker.exec.ddl.shape import KeySpec, new_index
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
-def never(row: tuple) -> bool:
+
+def never(row: RowValues) -> bool:
     """The filter of a disabled index."""
     return False
 
@@ -52,8 +56,8 @@ def rebuilt(
     columns: list[Column] | None = None,
     specs: list[KeySpec] | None = None,
     checks: list[Check] | None = None,
-    convert: Callable[[tuple], tuple] | None = None,
-    session: Any = None,
+    convert: Callable[[RowValues], RowValues] | None = None,
+    session: SessionState = None,
 ) -> Table:
     """The table with other columns, indexes or checks, and its rows.
 
@@ -124,7 +128,10 @@ def rebound(
 
 
 def _fill(
-    twin: Table, table: Table, convert: Callable[[tuple], tuple] | None, session: Any
+    twin: Table,
+    table: Table,
+    convert: Callable[[RowValues], RowValues] | None,
+    session: SessionState,
 ) -> None:
     """Carry the rows over; keys that do not change keep their row ids."""
     old, new = table.clustered, twin.clustered
@@ -153,7 +160,7 @@ def _fill(
             index.entries[entry] = key
 
 
-def duplicate_key(table: Table, index: Index, row: tuple) -> SqlError:
+def duplicate_key(table: Table, index: Index, row: RowValues) -> SqlError:
     """Error 1505 for a unique index that cannot be built; 1750 follows for a constraint."""
     values = ", ".join("<NULL>" if row[i] is None else str(row[i]) for i in index.columns)
     arguments = (table.full_name, index.name, f"({values})")

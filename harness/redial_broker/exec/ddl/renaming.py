@@ -8,7 +8,7 @@ CHECK mentions keeps its name (15336).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
@@ -20,8 +20,13 @@ from redial_broker.exec.dependencies import bound_to_column, referrers
 from redial_broker.exec.dml.references import foreign_keys
 from redial_broker.exec.objects import Constraint, Module, Sequence, Synonym, Trigger
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
-def moved(session: Any, item: Any, *, name: str | None = None, schema: str | None = None) -> Any:
+
+def moved(
+    session: SessionState, item: Any, *, name: str | None = None, schema: str | None = None
+) -> Any:
     """A copy of an object under another name or in another schema, with its id.
 
     Raises NotSupported for kinds that cannot be moved here.
@@ -45,7 +50,7 @@ def moved(session: Any, item: Any, *, name: str | None = None, schema: str | Non
 
 
 def change_key(
-    session: Any, transaction: Transaction, database: Database, old: Any, new: Any
+    session: SessionState, transaction: Transaction, database: Database, old: Any, new: Any
 ) -> None:
     """Take the old object out and put the new one in, with its dates; permissions stay."""
     journal = session.engine.journal
@@ -60,7 +65,7 @@ def change_key(
 
 
 def rename_object(
-    session: Any, transaction: Transaction, database: Database, item: Any, name: str
+    session: SessionState, transaction: Transaction, database: Database, item: Any, name: str
 ) -> None:
     """A new name for a table, module, constraint, sequence or synonym."""
     twin = moved(session, item, name=name)
@@ -70,7 +75,7 @@ def rename_object(
 
 
 def _rename_in_table(
-    session: Any, transaction: Transaction, database: Database, item: Constraint, name: str
+    session: SessionState, transaction: Transaction, database: Database, item: Constraint, name: str
 ) -> None:
     """The table's own record of a constraint follows its name."""
     table = database.object_by_id(item.parent_id)
@@ -90,7 +95,7 @@ def _rename_in_table(
 
 
 def rename_index(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -116,7 +121,7 @@ def rename_index(
 
 
 def rename_column(
-    session: Any,
+    session: SessionState,
     transaction: Transaction,
     database: Database,
     table: Table,
@@ -154,7 +159,7 @@ def rename_column(
 
 
 def transfer(
-    session: Any, transaction: Transaction, database: Database, item: Any, schema: str
+    session: SessionState, transaction: Transaction, database: Database, item: Any, schema: str
 ) -> bool:
     """Move an object, with its constraints and triggers; False for what cannot be moved here."""
     twin = moved(session, item, schema=schema)

@@ -9,7 +9,7 @@ are looked up in the database the statement runs in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation
@@ -22,7 +22,12 @@ from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.expressions import Expr, compile_condition, compile_expression
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
 
-Condition = Callable[[Any, tuple], bool | None]
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
+    Condition = Callable[[Any, tuple[Any, ...]], bool | None]
 
 
 def names_of(node: Any) -> frozenset[str]:
@@ -46,11 +51,11 @@ def used_names(node: Any) -> tuple[ast.ObjectName, ...]:
     )
 
 
-def renewed(context: Context, make: Callable[[Context], Callable]) -> Callable:
+def renewed(context: Context, make: Callable[[Context], Callable[..., Any]]) -> Callable[..., Any]:
     """fn(s, *rest) that is made again when the definitions of the session's database change."""
     known: dict[str, Any] = {}
 
-    def run(session: Any, *rest: Any) -> Any:
+    def run(session: SessionState, *rest: Any) -> Any:
         version = session.database.schema_version
         if known.get("version") != version:
             fresh = Context(context.program, Scope(source=context.program.source), session)
@@ -98,10 +103,12 @@ class RowExpressions:
 
         return self._binder(node, make)
 
-    def value(self, node: ast.Expression, to_type: SqlType) -> Callable[[list[Column]], Callable]:
+    def value(
+        self, node: ast.Expression, to_type: SqlType
+    ) -> Callable[[list[Column]], Callable[..., Any]]:
         """bind(columns) -> value(s, row) for an expression, converted to a type."""
 
-        def make(context: Context, columns: list[Column]) -> Callable[[Any, tuple], Any]:
+        def make(context: Context, columns: list[Column]) -> Callable[[Any, tuple[Any, ...]], Any]:
             fn = assigned(compile_expression(node, self.scope(context, columns)), to_type)
             return lambda session, row: fn(session, (), row)
 
@@ -111,25 +118,25 @@ class RowExpressions:
         """An expression over a row, for its type."""
         return compile_expression(node, self.scope(self.context, columns))
 
-    def _binder(self, node: Any, make: Callable) -> Callable:
+    def _binder(self, node: Any, make: Callable[..., Any]) -> Callable[..., Any]:
         if not uses_objects(node):
             return lambda columns: make(self.context, columns)
 
-        def bind(columns: list[Column]) -> Callable:
+        def bind(columns: list[Column]) -> Callable[..., Any]:
             make(self.context, columns)  # finds now what is wrong with it
             return renewed(self.context, lambda fresh: make(fresh, columns))
 
         return bind
 
 
-def assigned(value: Expr, to_type: SqlType) -> Callable:
+def assigned(value: Expr, to_type: SqlType) -> Callable[..., Any]:
     """The closure of a value as a column of that type stores it."""
     convert = None if value.untyped else compile_assignment_conversion(value.type, to_type)
     evaluate = value.fn
     if convert is None:
         return evaluate
 
-    def converted(session: Any, variables: Any, row: tuple) -> Any:
+    def converted(session: SessionState, variables: Values, row: RowValues) -> Any:
         found = evaluate(session, variables, row)
         return None if found is None else convert(found)
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.exec.context import Context
 from redial_broker.exec.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 Element = ast.CreateTable | ast.CreateView | ast.Permission
 _COLUMNS = (ast.ColumnDef, ast.ComputedColumn)
@@ -51,7 +55,7 @@ def elements_in_order(node: ast.CreateSchema, home: str, context: Context) -> li
 
 
 def run_elements(
-    session: Any, variables: list, node: ast.CreateSchema, home: str, context: Context
+    session: SessionState, variables: Values, node: ast.CreateSchema, home: str, context: Context
 ) -> None:
     """Execute what stands inside, now that the schema is there."""
     for element in elements_in_order(node, home, context):

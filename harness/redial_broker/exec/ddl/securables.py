@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -24,6 +24,9 @@ from redial_broker.exec.security import (
     Securable,
     securable,
 )
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
 BROKER_KINDS = {
     "SERVICE": (SERVICE, "services"),
@@ -55,7 +58,9 @@ def class_word(target: Securable) -> str:
     return "role" if target.role else _WORDS.get(target.class_, target.kind.lower())
 
 
-def find_securable(session: Any, node: ast.Securable | None, context: Context) -> Securable:
+def find_securable(
+    session: SessionState, node: ast.Securable | None, context: Context
+) -> Securable:
     """What ON names in the current database. Raises SqlError 15151, 4610 for another database."""
     database: Database = session.database
     if node is None:
@@ -70,7 +75,7 @@ def find_securable(session: Any, node: ast.Securable | None, context: Context) -
     return securable(found, database)
 
 
-def _find(session: Any, database: Database, node: ast.Securable, context: Context) -> Any:
+def _find(session: SessionState, database: Database, node: ast.Securable, context: Context) -> Any:
     kind, name = node.kind, node.name.name
     if kind in {None, "OBJECT"}:
         return database.resolve(node.name.schema, name, session)

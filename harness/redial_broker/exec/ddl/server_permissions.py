@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -19,6 +19,9 @@ from redial_broker.exec.tokens import (
     server_identity,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 SERVER_KINDS = frozenset({"SERVER", "LOGIN", "SERVER ROLE", "ENDPOINT"})
 TDS_ENDPOINT = ("tsql default tcp", 4)
 
@@ -26,7 +29,7 @@ Place = tuple[int, int, str]
 
 
 def change_server_permissions(
-    session: Any, node: ast.Permission, names: list[str], context: Context
+    session: SessionState, node: ast.Permission, names: list[str], context: Context
 ) -> None:
     """The statement in master. Raises SqlError 4621 elsewhere, 4613, 15151, 4617, 4622, 4624."""
     if session.database.name.lower() != "master":
@@ -45,7 +48,7 @@ def change_server_permissions(
 
 
 def find_server_securable(
-    session: Any, node: ast.Securable | None, context: Context
+    session: SessionState, node: ast.Securable | None, context: Context
 ) -> tuple[str, int, int]:
     """(kind, class, major id) of what ON names. Raises SqlError 15151."""
     if node is None or node.kind == "SERVER":
@@ -59,7 +62,7 @@ def find_server_securable(
     return node.kind, SERVER_PRINCIPAL, login.id
 
 
-def endpoint_id(session: Any, name: str) -> int:
+def endpoint_id(session: SessionState, name: str) -> int:
     """Number of the TDS or the Service Broker endpoint. Raises SqlError 15151."""
     if name.lower() == TDS_ENDPOINT[0]:
         return TDS_ENDPOINT[1]
@@ -69,7 +72,7 @@ def endpoint_id(session: Any, name: str) -> int:
     return found.endpoint_id
 
 
-def find_login_grantee(session: Any, name: str) -> Login:
+def find_login_grantee(session: SessionState, name: str) -> Login:
     """Who gets or loses it. Raises SqlError 15151, 4617 for a fixed role, 4624 for sa."""
     login = session.database.server.logins.get(name.lower())
     if login is None:
@@ -81,7 +84,9 @@ def find_login_grantee(session: Any, name: str) -> Login:
     return login
 
 
-def find_server_grantor(session: Any, node: ast.Permission, kind: str, place: Place) -> int:
+def find_server_grantor(
+    session: SessionState, node: ast.Permission, kind: str, place: Place
+) -> int:
     """Server principal id the permission is given by. Raises SqlError 4613, 15151, 4618."""
     server, ids = session.database.server, server_identity(session)
     class_, major, _ = place
@@ -108,7 +113,9 @@ def _option(server: Any, place: Place, login: int) -> bool:
     return any(state == "W" for state, _ in server.permissions.get((*place, login), ()))
 
 
-def change(session: Any, node: ast.Permission, place: Place, grantee: int, grantor: int) -> None:
+def change(
+    session: SessionState, node: ast.Permission, place: Place, grantee: int, grantor: int
+) -> None:
     """One permission of one login. Raises SqlError 4611 without CASCADE."""
     stated = session.database.server.permissions.get((*place, grantee), ())
     old = next((state for state, by in stated if by == grantor), None)
@@ -128,14 +135,14 @@ def change(session: Any, node: ast.Permission, place: Place, grantee: int, grant
         passed_on(session, node, place, grantee)
 
 
-def drop_permissions_on(session: Any, class_: int, major: int) -> None:
+def drop_permissions_on(session: SessionState, class_: int, major: int) -> None:
     """Forget the permissions on something of the server that is dropped."""
     for place in list(session.database.server.permissions):
         if place[:2] == (class_, major):
             put(session, place[:3], place[3], [])
 
 
-def passed_on(session: Any, node: ast.Permission, place: Place, grantor: int) -> None:
+def passed_on(session: SessionState, node: ast.Permission, place: Place, grantor: int) -> None:
     """CASCADE: what the grantee had given goes, or is denied as well."""
     permissions = session.database.server.permissions
     if _option(session.database.server, place, grantor):
@@ -149,7 +156,7 @@ def passed_on(session: Any, node: ast.Permission, place: Place, grantor: int) ->
             passed_on(session, node, place, key[3])
 
 
-def put(session: Any, place: Place, grantee: int, states: list) -> None:
+def put(session: SessionState, place: Place, grantee: int, states: list[Any]) -> None:
     """Write what is stated for one login."""
     server = session.database.server
     session.engine.journal.put(
@@ -161,7 +168,7 @@ def put(session: Any, place: Place, grantee: int, states: list) -> None:
     )
 
 
-def change_role_owner(session: Any, node: ast.AlterAuthorization) -> None:
+def change_role_owner(session: SessionState, node: ast.AlterAuthorization) -> None:
     """ALTER AUTHORIZATION ON SERVER ROLE::name TO login. Raises SqlError 15151."""
     server, name = session.database.server, node.securable.name.name
     role = server.logins.get(name.lower())

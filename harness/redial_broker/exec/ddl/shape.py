@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import PLAIN_OPTIONS, Check, Column, Index, IndexOptions, Table
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -28,9 +32,9 @@ class KeySpec:
     primary: bool = False
     constraint: bool = False
     included: list[int] = field(default_factory=list)
-    where: Callable[[tuple], bool] | None = None
+    where: Callable[[RowValues], bool] | None = None
     where_text: str = ""
-    bind: Callable[[list[Column]], Callable[[tuple], bool]] | None = None
+    bind: Callable[[list[Column]], Callable[[RowValues], bool]] | None = None
     system_named: bool = False
     descending: frozenset[int] = frozenset()
     options: IndexOptions = PLAIN_OPTIONS
@@ -71,7 +75,7 @@ class TableDefinition:
     checks: list[Check]
     system_named: set[str] = field(default_factory=set)
     foreign: list[tuple[Any, str]] = field(default_factory=list)
-    uses: dict[str, tuple] = field(default_factory=dict)
+    uses: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def new_table(
         self,
@@ -99,7 +103,7 @@ class TableDefinition:
         table.checks = self.checks
         return table
 
-    def from_rows(self, session: Any, value: Any) -> Table:
+    def from_rows(self, session: SessionState, value: Any) -> Table:
         """A table-valued parameter from the wire: value.rows in column order.
 
         Raises SqlError 515, 547, 2627 and 2601 like an INSERT into a table variable.
@@ -129,7 +133,7 @@ class TableDefinition:
         return table
 
     @staticmethod
-    def _add(table: Table, key: tuple, row: tuple) -> None:
+    def _add(table: Table, key: tuple[Any, ...], row: RowValues) -> None:
         """Put a row into a table nobody else has seen yet: nothing to journal, nothing to lock."""
         if key in table.rows.entries:
             raise table.duplicate(table.rows, row)

@@ -6,7 +6,7 @@ identifier of its principal. ``program.signatures`` gives a running module its s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -19,6 +19,10 @@ from redial_broker.exec.keys import private_key
 from redial_broker.exec.objects import Function, Module, Procedure, Trigger
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 def signed_bytes(database: Database, module: Module) -> bytes:
@@ -38,7 +42,7 @@ def change_signature(node: ast.AddSignature, context: Context) -> Run:
         raise context.not_supported(node, f"a signature on {node.module.kind}")
     change = _add if node.verb == "ADD" else _drop
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database: Database = session.database
         module = find_module(session, node.module.name)
         marks = database.signatures.get(module.object_id, ())
@@ -55,7 +59,7 @@ def change_signature(node: ast.AddSignature, context: Context) -> Run:
     return run
 
 
-def find_module(session: Any, name: ast.ObjectName) -> Module:
+def find_module(session: SessionState, name: ast.ObjectName) -> Module:
     """The module. Raises SqlError 15151, 15560 for what is none or an inline function."""
     found = session.database.resolve(name.schema, name.name, session)
     if found is None or not has_permission(session, "ALTER", found):
@@ -66,8 +70,13 @@ def find_module(session: Any, name: ast.ObjectName) -> Module:
 
 
 def _add(
-    session: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
-) -> tuple:
+    session: SessionState,
+    node: ast.AddSignature,
+    signer: ast.Signer,
+    module: Module,
+    key: Any,
+    marks: tuple[Any, ...],
+) -> tuple[Any, ...]:
     """One signature more. Raises SqlError 15557, 15556, 15299 for a blob that does not fit."""
     what = "counter signature" if node.counter else "signature"
     if any(mark == key.thumbprint and counter == node.counter for mark, counter, _ in marks):
@@ -96,8 +105,13 @@ def _add(
 
 
 def _drop(
-    session: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
-) -> tuple:
+    session: SessionState,
+    node: ast.AddSignature,
+    signer: ast.Signer,
+    module: Module,
+    key: Any,
+    marks: tuple[Any, ...],
+) -> tuple[Any, ...]:
     """One signature less. Raises SqlError 15558."""
     left = tuple(m for m in marks if m[0] != key.thumbprint or m[1] != node.counter)
     if len(left) == len(marks):

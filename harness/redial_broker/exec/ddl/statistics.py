@@ -6,7 +6,7 @@ depends on them. Those that are created have their name in the catalog, and it m
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -19,6 +19,10 @@ from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.temporary import alter
 from redial_broker.exec.registry import Run, compiles
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 differs(
     "statistics",
@@ -56,7 +60,7 @@ def create_statistics(node: ast.CreateStatistics, context: Context) -> Run:
     """CREATE STATISTICS name ON table (columns). Raises SqlError 1927, 1911."""
     check_options(context, node.options)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name)
         _, table, transaction = alter(session, node.table, 1088)
         known = {item.name.lower() for item in (*all_indexes(table), *table.statistics)}
@@ -80,7 +84,7 @@ def update_statistics(node: ast.UpdateStatistics, context: Context) -> Run:
     """UPDATE STATISTICS table [names]. Raises SqlError 2706, 2767."""
     check_options(context, node.options)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         _, table, _ = alter(session, node.table, 2706)
         known = {item.name.lower() for item in (*all_indexes(table), *table.statistics)}
         for name in node.names:
@@ -91,7 +95,7 @@ def update_statistics(node: ast.UpdateStatistics, context: Context) -> Run:
 
 
 @drops("STATISTICS")
-def drop_statistics(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_statistics(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP STATISTICS table.name. Raises SqlError 3701, 3739 for those of an index."""
     owner = ast.ObjectName(name.pos, name.end, name.parts[:-1])
     _, table, transaction = (
@@ -109,7 +113,7 @@ def drop_statistics(session: Any, name: ast.ObjectName, if_exists: bool) -> None
     session.engine.journal.assign(transaction, table, "statistics", left)
 
 
-def _table(session: Any, name: ast.ObjectName) -> bool:
+def _table(session: SessionState, name: ast.ObjectName) -> bool:
     if name.name.startswith("#") and not name.name.startswith("##"):
         return name.name.lower() in session.temp_tables
     return isinstance(session.database.resolve(name.schema, name.name, session), Table)

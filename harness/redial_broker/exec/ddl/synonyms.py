@@ -6,7 +6,7 @@ SELECT, INSERT, UPDATE, DELETE, MERGE, EXECUTE and calls of functions, not in de
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.exec.context import Context
@@ -14,6 +14,10 @@ from redial_broker.exec.ddl.common import lock_definition, may_create, refuse_ta
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.objects import Synonym
 from redial_broker.exec.registry import Run, compiles
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @compiles(ast.CreateSynonym)
@@ -24,7 +28,7 @@ def create_synonym(node: ast.CreateSynonym, context: Context) -> Run:
     if node.name.name.startswith("#"):
         raise context.not_supported(node, "a temporary synonym: there is none on a server")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.name)
         database = session.database
         schema = schema_for(session, database, node.name)

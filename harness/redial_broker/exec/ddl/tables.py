@@ -6,7 +6,7 @@ their names must be free there (2714).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -40,6 +40,10 @@ from redial_broker.exec.objects import Constraint, Trigger
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 
 @compiles(ast.CreateTable)
 def create_table(node: ast.CreateTable, context: Context) -> Run:
@@ -55,7 +59,7 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
     if context.checking:
         table_definition(node.elements, context, name, foreign=True)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         definition = table_definition(node.elements, context, name, foreign=True)
         if is_temporary(name):
             create_temporary(session, definition)
@@ -66,7 +70,9 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
     return run
 
 
-def create_permanent(session: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
+def create_permanent(
+    session: SessionState, name: ast.ObjectName, definition: TableDefinition
+) -> Table:
     """A new table that others can see, ##name among them, with its constraints."""
     database = target_database(session, name)
     schema = (
@@ -101,7 +107,7 @@ def refuse_bound_table(database: Any, table: Table, shown: str) -> None:
             raise SqlError(3729, "DROP TABLE", shown, item.name)
 
 
-def drop_table(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_table(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TABLE. Raises SqlError 3701 when there is none or the user may not, 3726."""
     if is_temporary(name.name):
         table = session.temp_tables.get(name.name.lower())

@@ -5,7 +5,7 @@ Rules: CREATE TABLE page, "Temporary tables".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -23,13 +23,16 @@ from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.dml.key_length import key_check, least_bytes, limit_of, most_bytes
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 
 def is_temporary(name: str) -> bool:
     """#name: a table of the session. ##name is a table of tempdb that everybody sees."""
     return name.startswith("#") and not is_global(name)
 
 
-def create_temporary(session: Any, definition: TableDefinition) -> None:
+def create_temporary(session: SessionState, definition: TableDefinition) -> None:
     """CREATE TABLE #name: private to the session, dropped with the module that made it.
 
     One of the same name in a calling scope is out of sight until then (CREATE TABLE page, temporary
@@ -44,7 +47,7 @@ def create_temporary(session: Any, definition: TableDefinition) -> None:
     session.engine.journal.put(session.work(), session, session.temp_tables, key, table)
 
 
-def check_key_length(session: Any, table: Table) -> None:
+def check_key_length(session: SessionState, table: Table) -> None:
     """Warning 1945 for keys that may grow too long, SqlError 1944 for those that always are."""
     for index in all_indexes(table):
         types = [table.types[i] for i in index.columns]
@@ -66,7 +69,7 @@ def check_key_length(session: Any, table: Table) -> None:
 
 
 def alter(
-    session: Any, name: ast.ObjectName, missing: int = 4902
+    session: SessionState, name: ast.ObjectName, missing: int = 4902
 ) -> tuple[Database, Table, Transaction]:
     """The table to alter, locked Sch-M. Raises 3964 in a user's SNAPSHOT transaction.
 
@@ -86,7 +89,9 @@ def alter(
     return database, table, transaction
 
 
-def put_table(session: Any, transaction: Transaction, database: Database, table: Table) -> None:
+def put_table(
+    session: SessionState, transaction: Transaction, database: Database, table: Table
+) -> None:
     """Put a changed table in its place."""
     if table.temporary:
         session.engine.journal.put(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -21,6 +21,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.exec.triggers import trigger_program
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 
 @compiles(ast.CreateTrigger)
 def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
@@ -30,7 +34,7 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
         raise context.not_supported(node, "a trigger on a temporary table")
     elsewhere = node.table.database
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.name)
         database: Database = session.database
         if elsewhere and elsewhere.lower() != database.name.lower():
@@ -70,14 +74,14 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
     return run
 
 
-def parent_columns(parent: Any, context: Any) -> list:
+def parent_columns(parent: Any, context: Any) -> list[Any]:
     """The columns of the row images: of the table, or of the view's query."""
     if isinstance(parent, Table):
         return parent.columns
     return view_table(parent, context).columns
 
 
-def parent_of(session: Any, database: Database, node: ast.CreateTrigger) -> Any:
+def parent_of(session: SessionState, database: Database, node: ast.CreateTrigger) -> Any:
     """The table or view. Raises SqlError 8197 for what cannot have this trigger, 2103."""
     parent = database.resolve(node.table.schema, node.table.name, session)
     kinds = (Table, View) if node.timing == "INSTEAD OF" else (Table,)
@@ -89,7 +93,7 @@ def parent_of(session: Any, database: Database, node: ast.CreateTrigger) -> Any:
 
 
 def existing_trigger(
-    session: Any, database: Database, node: ast.CreateTrigger, parent: Any
+    session: SessionState, database: Database, node: ast.CreateTrigger, parent: Any
 ) -> Trigger | None:
     """The trigger ALTER means; None when CREATE is to make a new one. Raises 208, 2010."""
     if node.verb == "CREATE":
@@ -138,7 +142,7 @@ def enable_trigger(node: Any, context: Context) -> Run:
             raise context.not_supported(node, f"ENABLE or DISABLE TRIGGER ON {target}")
         return lambda session, variables: switch_ddl_triggers(session, names, node.enable)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database: Database = session.database
         parent = database.resolve(target.schema, target.name, session)
         if not isinstance(parent, (Table, View)) or not has_permission(session, "ALTER", parent):

@@ -5,7 +5,7 @@ Rules: CREATE TYPE, CREATE SEQUENCE, CREATE SCHEMA and ALTER SCHEMA pages.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -32,8 +32,12 @@ from redial_broker.exec.objects import AliasType, Schema, Sequence, TableType, T
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
-def new_type(session: Any, database: Database, name: ast.ObjectName) -> tuple[Schema, int]:
+
+def new_type(session: SessionState, database: Database, name: ast.ObjectName) -> tuple[Schema, int]:
     """Schema and id for a new type. Raises SqlError 219 when the name is taken."""
     check_length(name.name)
     schema = schema_for(session, database, name)
@@ -43,7 +47,7 @@ def new_type(session: Any, database: Database, name: ast.ObjectName) -> tuple[Sc
     return schema, database.next_number("next_type")
 
 
-def put_type(session: Any, database: Database, item: Any) -> None:
+def put_type(session: SessionState, database: Database, item: Any) -> None:
     """Add a type."""
     transaction = session.work()
     session.engine.journal.put(
@@ -56,7 +60,7 @@ def put_type(session: Any, database: Database, item: Any) -> None:
 def create_alias_type(node: ast.CreateTypeAlias, context: Context) -> Run:
     """CREATE TYPE name FROM base [NULL | NOT NULL]."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         schema, type_id = new_type(session, session.database, node.name)
         put_type(
             session,
@@ -80,7 +84,7 @@ def create_alias_type(node: ast.CreateTypeAlias, context: Context) -> Run:
 def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
     """CREATE TYPE name AS TABLE (...)."""
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         definition = table_definition(node.elements, context, node.name.name)
         schema, type_id = new_type(session, session.database, node.name)
         put_type(
@@ -120,7 +124,7 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
             raise context.not_supported(option, f"CREATE SEQUENCE {option.name}")
         given[option.name] = option.value
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(node.name.name)
         type_ = resolve_type(node.data_type) if node.data_type is not None else BIGINT
         if type_.name not in INTEGER_BITS and (
@@ -167,7 +171,7 @@ def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
         if option.name != "RESTART":
             raise context.not_supported(option, f"ALTER SEQUENCE {option.name}")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = session.database.resolve(node.name.schema, node.name.name, session)
         if not isinstance(found, Sequence) or not has_permission(session, "ALTER", found):
             raise SqlError(15151, "alter", "sequence object", dotted(node.name))
@@ -187,7 +191,7 @@ def create_schema(node: ast.CreateSchema, context: Context) -> Run:
     """CREATE SCHEMA name [AUTHORIZATION owner], with what it is to hold."""
     name = node.name.text if node.name is not None else node.owner.text  # type: ignore[union-attr]
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         check_length(name)
         database = session.database
         if not has_permission(session, "CREATE SCHEMA", database):
@@ -218,7 +222,7 @@ def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
     if node.kind not in {None, "OBJECT"}:
         raise context.not_supported(node, f"ALTER SCHEMA TRANSFER of {node.kind}")
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database = session.database
         schema = database.schemas.get(node.name.text.lower())
         if schema is None or not has_permission(session, "ALTER", schema):
@@ -244,7 +248,7 @@ def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
     return run
 
 
-def drop_schema(session: Any, name: str, if_exists: bool) -> None:
+def drop_schema(session: SessionState, name: str, if_exists: bool) -> None:
     """DROP SCHEMA: 3729 while something is in it, 15151 when there is none."""
     database = session.database
     schema = database.schemas.get(name.lower())
@@ -262,7 +266,7 @@ def drop_schema(session: Any, name: str, if_exists: bool) -> None:
     database.bump(transaction)
 
 
-def drop_type(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_type(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TYPE: 3732 while a column or parameter uses it."""
     database = session.database
     found = database.resolve_type(name.schema, name.name, session)

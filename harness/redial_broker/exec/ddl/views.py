@@ -7,7 +7,7 @@ until sp_refreshview binds it anew.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -19,8 +19,11 @@ from redial_broker.exec.objects import View
 from redial_broker.exec.program import Program
 from redial_broker.exec.query.views import view_rowset
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
 
-def bind_view(session: Any, view: View) -> None:
+
+def bind_view(session: SessionState, view: View) -> None:
     """Compile a view and note what it is bound to.
 
     Raises what its query raises, 4511 and 4506 for its columns, 8158 and 8159 for its column list,
@@ -126,13 +129,13 @@ def _selects_star(node: ast.Node) -> bool:
 
 
 # ---------------------------------------------------------------------- the columns of *
-def _expanded(query: ast.Query, view: View, session: Any) -> ast.Query | None:
+def _expanded(query: ast.Query, view: View, session: SessionState) -> ast.Query | None:
     """The query with every * of its own select lists written out; None when it has none."""
     changed = _body(query.body, query, view, session)
     return None if changed is query.body else replace(query, body=changed)
 
 
-def _body(body: Any, query: ast.Query, view: View, session: Any) -> Any:
+def _body(body: Any, query: ast.Query, view: View, session: SessionState) -> Any:
     if isinstance(body, ast.SetOperation):
         left, right = (
             _body(body.left, query, view, session),
@@ -149,7 +152,9 @@ def _body(body: Any, query: ast.Query, view: View, session: Any) -> Any:
     return replace(body, items=_items(body, query, view, session))
 
 
-def _items(body: ast.Select, query: ast.Query, view: View, session: Any) -> list[ast.SelectItem]:
+def _items(
+    body: ast.Select, query: ast.Query, view: View, session: SessionState
+) -> list[ast.SelectItem]:
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
     context = Context(program, Scope(source=view.source), session)
     whole = replace(query, body=body, order_by=None, offset=None, for_=None)

@@ -6,7 +6,7 @@ the journal, so a rollback brings the old ones back.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -22,6 +22,10 @@ from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.exec.xml.schemas import XmlSchemaCollection, check_new
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 _LOG = 500
 """Approximate bytes of log per definition."""
 
@@ -35,7 +39,7 @@ def _text(
         raise context.fail(node, SqlError(6352, aborts="scope"))
     fn = value.fn
 
-    def read(session: Any, variables: list) -> str:
+    def read(session: SessionState, variables: Values) -> str:
         text = fn(session, variables, ())
         if text is None:
             raise SqlError(6361)
@@ -49,7 +53,7 @@ def create_collection(node: ast.CreateXmlSchemaCollection, context: Context) -> 
     """CREATE XML SCHEMA COLLECTION name AS text."""
     read = _text(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         database = session.database
         check_length(node.name.name)
         schema = schema_for(session, database, node.name)
@@ -74,7 +78,9 @@ def create_collection(node: ast.CreateXmlSchemaCollection, context: Context) -> 
     return run
 
 
-def _existing(session: Any, name: ast.ObjectName, permission: str) -> XmlSchemaCollection | None:
+def _existing(
+    session: SessionState, name: ast.ObjectName, permission: str
+) -> XmlSchemaCollection | None:
     """The collection of a name, None without it or without the right to change it."""
     found = session.database.find_collection(name)
     if found is None or not has_permission(session, permission, session.database.schema_of(found)):
@@ -87,7 +93,7 @@ def alter_collection(node: ast.AlterXmlSchemaCollection, context: Context) -> Ru
     """ALTER XML SCHEMA COLLECTION name ADD text: new components only (6310)."""
     read = _text(node, context)
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = _existing(session, node.name, "ALTER")
         if found is None:
             raise SqlError(6347, dotted(node.name))
@@ -105,7 +111,7 @@ def alter_collection(node: ast.AlterXmlSchemaCollection, context: Context) -> Ru
 
 
 @drops("XML SCHEMA COLLECTION")
-def drop_collection(session: Any, name: ast.ObjectName, if_exists: bool) -> None:
+def drop_collection(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP XML SCHEMA COLLECTION. Raises 3701, and 6328 while something is bound to it."""
     database = session.database
     found = _existing(session, name, "CONTROL")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -28,6 +28,11 @@ from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.triggers import triggers_on
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 BULK = 0xF0
 """Command code of a bulk load in its DONE token."""
@@ -62,7 +67,7 @@ class PendingBulk:
     source: Any
     database: Any
     version: int
-    load: Callable[[Any, list, Sequence[ResultColumn], list[tuple]], int | None]
+    load: Callable[[Any, list[Any], Sequence[ResultColumn], list[RowValues]], int | None]
 
 
 @compiles(ast.InsertBulk)
@@ -83,7 +88,10 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
     version = database.schema_version
 
     def load(
-        session: Any, variables: list, columns: Sequence[ResultColumn], rows: list[tuple]
+        session: SessionState,
+        variables: Values,
+        columns: Sequence[ResultColumn],
+        rows: list[RowValues],
     ) -> int | None:
         if database.schema_version != version:
             raise SqlError(4891)
@@ -101,7 +109,7 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
             ],
         )
 
-    def run(session: Any, _: list) -> None:
+    def run(session: SessionState, _: Values) -> None:
         _check_permissions(session, target, chosen, options)
         session.bulk = PendingBulk(node, source, database, version, load)
         session.set_rowcount(0)
@@ -128,7 +136,7 @@ def _writer(
     chosen: InsertColumns,
     options: frozenset[str],
     context: Context,
-) -> Callable:
+) -> Callable[..., Any]:
     hints = Hints(names=frozenset({"TABLOCK"})) if "TABLOCK" in options else NO_HINTS
     manner = Manner(
         BULK,
@@ -156,7 +164,7 @@ def _constraints(table: Table) -> list[Constraint]:
 
 
 def _check_permissions(
-    session: Any, target: Target, chosen: InsertColumns, options: frozenset[str]
+    session: SessionState, target: Target, chosen: InsertColumns, options: frozenset[str]
 ) -> None:
     """INSERT, and ALTER where the load leaves out constraints or triggers or sets identities."""
     table = target.table
@@ -183,7 +191,7 @@ def _check_types(columns: Sequence[ResultColumn], types: list[SqlType], width: i
 
 def _row_maker(
     target: Target, chosen: InsertColumns, columns: Sequence[ResultColumn], keep_nulls: bool
-) -> Callable:
+) -> Callable[..., Any]:
     given: dict[int, Expr] = {}
     for number, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
         sent = QueryColumn(column.name, column.type, True)
@@ -196,7 +204,7 @@ def _row_maker(
 def _or_default(expr: Expr, default: Callable[[Any], Any]) -> Expr:
     inner = expr.fn
 
-    def run(session: Any, variables: Any, row: tuple) -> Any:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         value = inner(session, variables, row)
         return default(session) if value is None else value
 

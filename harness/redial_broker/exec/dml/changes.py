@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -17,10 +17,15 @@ from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.compile import QueryCompiler
 from redial_broker.exec.query.froms import From, compile_from
 from redial_broker.exec.query.hints import Hints, parse_hints
-from redial_broker.exec.query.ordering import Limit, row_count, row_limit
+from redial_broker.exec.query.ordering import row_count, row_limit
 from redial_broker.exec.query.sources import Source, resolve_object, table_columns
 from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.triggers import triggers_on
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Limit, Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -33,7 +38,7 @@ class Change:
 
     target: Target
     from_: From
-    read: Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]
+    read: Callable[[Any, Any], list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]]
     positioned: Positioned | None = None
 
     @property
@@ -232,13 +237,15 @@ class ChangeCompiler:
     # ------------------------------------------------------------------ reading
     def _reader(
         self, from_: From, source: Source, top: Limit | None, target: Target | None
-    ) -> Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]:
+    ) -> Callable[[Any, Any], list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]]:
         rows, memo = from_.rows, self.memo
         start, key_at = source.offset, source.offset + len(source.columns)
         through = source.behind is not None
         alone = len(from_.sources) == 1 and not through
 
-        def read(session: Any, variables: Any) -> list[tuple[tuple, tuple, tuple]]:
+        def read(
+            session: SessionState, variables: Values
+        ) -> list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]:
             if memo:
                 memo[:] = [None] * len(memo)
             if alone:
@@ -246,7 +253,7 @@ class ChangeCompiler:
                     (row, row[key_at], row[start:key_at]) for row in rows(session, variables, ())
                 ]
             else:
-                by_key: dict[tuple, tuple] = {}
+                by_key: dict[tuple[Any, ...], tuple[Any, ...]] = {}
                 for row in rows(session, variables, ()):
                     if row[key_at] is not None:  # the empty side of an outer join
                         by_key.setdefault(row[key_at], row)
@@ -266,7 +273,7 @@ def _view_source(target: Target, hints: Hints, node: Any, context: Any) -> Sourc
         raise context.not_supported(node, "a table hint on a view")
     rows_of = view_rowset(view, context).rows
 
-    def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
         return [(*row, (number,)) for number, row in enumerate(rows_of(session, variables, outer))]
 
     qualifiers = (table.database.name.lower(), table.schema.lower(), table.name.lower())

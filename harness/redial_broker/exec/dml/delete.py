@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -18,6 +18,10 @@ from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.query.rowset import scope_width
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 DELETE = 0xC4
 """Command code of a DELETE in its DONE token."""
@@ -39,7 +43,7 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
     keys = references(target.table, "DELETE", None, changed_row)
     triggers = statement_triggers(node, target, "DELETE", context, cascading=keys is not None)
 
-    def run(session: Any, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         if session.user is not None:
             for securable in securables:
                 check_permission(session, "DELETE", securable)
@@ -77,7 +81,7 @@ def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
     target = resolve_target(node.name, context)
     table = target.table
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         transaction = session.transaction or session.work()
         if transaction.doomed:
             raise SqlError(3930)

@@ -9,7 +9,7 @@ leaves a trigger, everything back to the statement's mark is undone. Rules: F-20
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Table
@@ -30,6 +30,10 @@ from redial_broker.exec.triggers import (
     triggers_on,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
+
 NONE_UPDATED: frozenset[int] = frozenset()
 
 
@@ -43,7 +47,7 @@ class Firing:
     """
 
     triggers: tuple[Trigger, ...]
-    columns: list
+    columns: list[Any]
     images: tuple[Table, Table]
     updated: frozenset[int] | None
     command: int
@@ -55,7 +59,7 @@ class Firing:
     scope_identity: Any
     then: Firing | None = None
 
-    def push(self, session: Any) -> None:
+    def push(self, session: SessionState) -> None:
         """Push the frame of the first of the triggers."""
         trigger = self.triggers[0]
         program = trigger_program(session, trigger, self.columns)
@@ -67,7 +71,7 @@ class Firing:
         session.rowcount = self.count
         session.scope_identity = None
 
-    def left(self, session: Any) -> SqlError | None:
+    def left(self, session: SessionState) -> SqlError | None:
         """The first trigger is over: push the next one or end the statement.
 
         Returns the error the statement fails with: 3609 when the transaction is gone, 3616 when it
@@ -103,7 +107,7 @@ class Firing:
             return self.then
         return replace(self, triggers=self.triggers[1:])
 
-    def abandon(self, session: Any) -> None:
+    def abandon(self, session: SessionState) -> None:
         """The statement fails: undo it with all its triggers did."""
         session.scope_identity = self.scope_identity
         transaction = self.transaction
@@ -123,7 +127,12 @@ class StatementTriggers:
     """
 
     def __init__(
-        self, parent: Any, columns: list, event: str, updated: frozenset[int] | None, view: bool
+        self,
+        parent: Any,
+        columns: list[Any],
+        event: str,
+        updated: frozenset[int] | None,
+        view: bool,
     ) -> None:
         self.after = tuple(triggers_on(parent, event, "AFTER"))
         self.instead = next(iter(triggers_on(parent, event, "INSTEAD OF")), None)
@@ -132,7 +141,7 @@ class StatementTriggers:
         self.updated = updated
         self.images = RowImages(INSERTED, columns), RowImages(DELETED, columns)
 
-    def replaced(self, session: Any) -> bool:
+    def replaced(self, session: SessionState) -> bool:
         """Whether the INSTEAD OF trigger runs now: not when the statement stands in it."""
         replaced = self.instead is not None and running_trigger(session) != self.instead.object_id
         if self.view and not replaced:
@@ -141,10 +150,10 @@ class StatementTriggers:
 
     def fire(
         self,
-        session: Any,
+        session: SessionState,
         command: int,
-        inserted: list[tuple],
-        deleted: list[tuple],
+        inserted: list[RowValues],
+        deleted: list[RowValues],
         effects: list[Effect] | None = None,
     ) -> bool:
         """Push the first AFTER trigger; False when none runs. The one that runs is left out.
@@ -158,7 +167,7 @@ class StatementTriggers:
         ]
         return start(session, stages, command, len(inserted) or len(deleted))
 
-    def running_now(self, session: Any) -> tuple[Trigger, ...]:
+    def running_now(self, session: SessionState) -> tuple[Trigger, ...]:
         """The AFTER triggers that run for a statement of this session as it stands.
 
         The server option nested triggers OFF: none inside a trigger. The database option
@@ -173,7 +182,11 @@ class StatementTriggers:
         return tuple(t for t in self.after if t.object_id != running)
 
     def fire_instead(
-        self, session: Any, command: int, inserted: list[tuple], deleted: list[tuple]
+        self,
+        session: SessionState,
+        command: int,
+        inserted: list[RowValues],
+        deleted: list[RowValues],
     ) -> None:
         """Push the INSTEAD OF trigger."""
         start(
@@ -185,12 +198,12 @@ class StatementTriggers:
 
     def firing(
         self,
-        session: Any,
-        triggers: tuple,
+        session: SessionState,
+        triggers: tuple[Any, ...],
         command: int,
         count: int,
-        inserted: list[tuple],
-        deleted: list[tuple],
+        inserted: list[RowValues],
+        deleted: list[RowValues],
         then: Firing | None,
     ) -> Firing:
         """The run of some of the triggers over these rows, ``then`` after it."""
@@ -213,11 +226,12 @@ class StatementTriggers:
         )
 
 
-Stage = tuple[StatementTriggers, tuple, list[tuple], list[tuple]]
-"""(triggers of an action, those of them to run, inserted, deleted)."""
+if TYPE_CHECKING:
+    Stage = tuple[StatementTriggers, tuple[Trigger, ...], list[RowValues], list[RowValues]]
+    """(triggers of an action, those of them to run, inserted, deleted)."""
 
 
-def start(session: Any, stages: list[Stage], command: int, count: int) -> bool:
+def start(session: SessionState, stages: list[Stage], command: int, count: int) -> bool:
     """Push the first trigger of a statement; False when none runs.
 
     stages: (triggers of an action, those of them to run, inserted, deleted), one after the other.
@@ -237,7 +251,7 @@ def start(session: Any, stages: list[Stage], command: int, count: int) -> bool:
     return True
 
 
-def cascaded(session: Any, effects: list[Effect]) -> list[Stage]:
+def cascaded(session: SessionState, effects: list[Effect]) -> list[Stage]:
     """The stages of ``start`` for tables that cascades have changed."""
     stages: list[Stage] = []
     for effect in reversed(effects):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.access import ESCALATION
@@ -50,14 +50,19 @@ from redial_broker.exec.query.statement import refuse_for
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.triggers import triggers_on
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
+    MakeRows = Callable[[Any, Any, Table], list[RowValues]]
+    """(session, variables, table) -> the new rows, everything read that has to be read."""
+
 INSERT = 0xC3
 """Command code of an INSERT in its DONE token."""
 
 MAX_ROWS = 1000
 """Row values one INSERT ... VALUES may have (table value constructor page)."""
-
-MakeRows = Callable[[Any, Any, Table], list[tuple]]
-"""(session, variables, table) -> the new rows, everything read that has to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
     make_rows = _rows(node, target, chosen, context)
     write = insert_writer(node, target, chosen, hints, context)
 
-    def run(session: Any, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         return write(session, variables, make_rows)
 
     return run
@@ -126,7 +131,7 @@ def insert_writer(
     hints: Hints,
     context: Context,
     manner: Manner = AS_INSERT,
-) -> Callable[[Any, list, MakeRows], int | None]:
+) -> Callable[[Any, list[Any], MakeRows], int | None]:
     """write(session, variables, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
     check = checker(target, "INSERT", constraints=manner.constraints)
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
@@ -139,7 +144,7 @@ def insert_writer(
     command = manner.command
     keys = references(target.table, "INSERT", None, changed_row) if manner.constraints else None
 
-    def write(session: Any, variables: list, make_rows: MakeRows) -> int | None:
+    def write(session: SessionState, variables: Values, make_rows: MakeRows) -> int | None:
         table = target.at(variables)
         if has_identity and manner.identity:
             check_identity_insert(session, table, chosen, name)
@@ -154,7 +159,7 @@ def insert_writer(
             return SWITCH
         rows = make_rows(session, variables, table)
         writes = Writes(session, variables, target)
-        left_out: list[tuple] = []
+        left_out: list[RowValues] = []
 
         def changes() -> None:
             for row in rows:
@@ -185,7 +190,9 @@ def insert_writer(
     return write
 
 
-def without(session: Any, rows: list[tuple], left_out: list[tuple]) -> list[tuple]:
+def without(
+    session: SessionState, rows: list[RowValues], left_out: list[RowValues]
+) -> list[RowValues]:
     """The rows an index with IGNORE_DUP_KEY did not leave out, and message 3604."""
     message = SqlError(3604)
     session.info(message.text, message.severity, message.number)
@@ -193,7 +200,9 @@ def without(session: Any, rows: list[tuple], left_out: list[tuple]) -> list[tupl
     return [row for row in rows if id(row) not in gone]
 
 
-def unnumbered(session: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -> list[tuple]:
+def unnumbered(
+    session: SessionState, table: Table, chosen: InsertColumns, rows: list[RowValues]
+) -> list[RowValues]:
     """The rows an INSTEAD OF trigger sees: no identity value is drawn for them, it reads 0."""
     number = table.identity_column
     if number is None or chosen.identity or not rows:
@@ -213,7 +222,9 @@ def same_table(one: Table | None, other: Table) -> bool:
     )
 
 
-def check_identity_insert(session: Any, table: Table, chosen: InsertColumns, name: str) -> None:
+def check_identity_insert(
+    session: SessionState, table: Table, chosen: InsertColumns, name: str
+) -> None:
     """544 for a value given with IDENTITY_INSERT OFF, 545 for none given with it ON."""
     on = same_table(session.identity_insert, table)
     if chosen.identity and not on:
@@ -289,7 +300,7 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
     rows = rowset.rows
     top = row_limit(node.top, context.scope) if node.top else None
 
-    def run(session: Any, variables: Any, table: Table) -> list[tuple]:
+    def run(session: SessionState, variables: Values, table: Table) -> list[RowValues]:
         found = rows(session, variables, ())
         if top is not None:
             found = found[: top(session, variables, (), len(found))]
@@ -304,7 +315,7 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
     return run
 
 
-def turned(session: Any, table: Table, rows: list[tuple]) -> list[tuple]:
+def turned(session: SessionState, table: Table, rows: list[RowValues]) -> list[RowValues]:
     """The rows with their rowversions dealt out from the last to the first (F-365)."""
     at = table.rowversion_column
     versions = [row[at] for row in reversed(rows)]
@@ -320,7 +331,7 @@ def maker_of(
     chosen: InsertColumns,
     node: ast.Node,
     context: Context,
-) -> Callable[[Any, Any, tuple, Table], tuple]:
+) -> Callable[[SessionState, Values, RowValues, Table], RowValues]:
     """The row maker over rows with these columns."""
     _check_width(len(columns), chosen, node, context)
     given: dict[int, Expr] = {}
@@ -358,7 +369,7 @@ def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -
     if table.identity_column is None:
         raise context.fail(node, SqlError(8106, table.name, aborts="scope"))
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         current = session.identity_insert
         if node.on and current is not None and not same_table(current, table):
             raise SqlError(

@@ -9,7 +9,7 @@ all that the called module does stands or falls with the INSERT ("INSERT" page: 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -23,6 +23,11 @@ from redial_broker.exec.query.query_hints import query_hints
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.registry import Run, flow
 from redial_broker.exec.steps import lazy_step
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -39,9 +44,9 @@ class Capture:
     pc: int
     transaction: Any = None
     trancount: int = 0
-    sets: list[tuple[list[ResultColumn], list[tuple]]] = field(default_factory=list)
+    sets: list[tuple[list[ResultColumn], list[RowValues]]] = field(default_factory=list)
 
-    def active(self, session: Any) -> bool:
+    def active(self, session: SessionState) -> bool:
         """Whether what the session now produces belongs to the INSERT."""
         frames, depth = session.frames, self.depth
         if len(frames) < depth or frames[depth - 1] is not self.frame:
@@ -49,7 +54,7 @@ class Capture:
         # While a called module runs, its caller already points behind the call.
         return self.frame.pc == (self.pc if len(frames) == depth else self.pc + 1)
 
-    def running(self, session: Any) -> bool:
+    def running(self, session: SessionState) -> bool:
         """Whether the INSERT is not over yet: calling, or writing."""
         frames, depth = session.frames, self.depth
         return (
@@ -58,7 +63,7 @@ class Capture:
             and self.pc <= self.frame.pc <= self.pc + 1
         )
 
-    def failed(self, session: Any) -> None:
+    def failed(self, session: SessionState) -> None:
         """An error was dealt with: when it ended the INSERT, all the call did is undone."""
         if self.running(session):
             return
@@ -66,7 +71,7 @@ class Capture:
         if self.transaction is not None and session.transaction is self.transaction:
             session.rollback()
 
-    def add(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
+    def add(self, columns: list[ResultColumn], rows: list[RowValues]) -> None:
         """Take one result set."""
         self.sets.append((columns, list(rows)))
 
@@ -81,7 +86,7 @@ def insert_flow(compiler: ProgramCompiler, node: ast.Insert) -> None:
         raise compiler.context.fail(node, SqlError(483, aborts="scope"))
     first = compiler.here()
 
-    def begin(session: Any, variables: list) -> None:
+    def begin(session: SessionState, variables: Values) -> None:
         if session.insert_exec is not None and session.insert_exec.active(session):
             raise SqlError(8164)
         transaction = None
@@ -109,7 +114,7 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
     query_hints(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
     write = insert_writer(node, target, chosen, insert_hints(node, context), context)
-    makers: dict[tuple, Any] = {}
+    makers: dict[tuple[Any, ...], Any] = {}
     top = row_limit(node.top, context.scope) if node.top else None
 
     def maker(columns: list[ResultColumn]) -> Any:
@@ -121,7 +126,7 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
             makers[key] = maker_of(made, target, chosen, node, context)
         return makers[key]
 
-    def rows_of(session: Any, variables: Any, table: Any) -> list[tuple]:
+    def rows_of(session: SessionState, variables: Values, table: Any) -> list[RowValues]:
         captured = [
             (maker(columns), row) for columns, rows in session.insert_exec.sets for row in rows
         ]
@@ -129,7 +134,7 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
             captured = captured[: top(session, variables, (), len(captured))]
         return [make(session, variables, row, table) for make, row in captured]
 
-    def run(session: Any, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         owned = session.insert_exec.transaction
         if owned is not None and session.transaction is owned:
             session.auto, session.trancount = True, 0  # this step ends the statement, and commits

@@ -7,12 +7,15 @@ beyond it is refused (1946).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.ddl.type_facts import max_length
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
 
 MAXIMUM_CLUSTERED_KEY, MAXIMUM_KEY = 900, 1700
 _VARIABLE = frozenset({"varchar", "nvarchar", "varbinary", "sql_variant"})
@@ -44,7 +47,7 @@ def value_bytes(type_: SqlType, value: Any) -> int:
     return len(value) * (2 if type_.name == "nvarchar" else 1)
 
 
-def key_check(table: Table, ordinals: set[int] | None) -> Callable[[tuple], None] | None:
+def key_check(table: Table, ordinals: set[int] | None) -> Callable[[RowValues], None] | None:
     """check(row) for the indexes whose keys may be too long; None when there is none.
 
     ordinals: the columns that may have changed, None for all. Raises SqlError 1946.
@@ -58,7 +61,7 @@ def key_check(table: Table, ordinals: set[int] | None) -> Callable[[tuple], None
     if not indexes:
         return None
 
-    def check(row: tuple) -> None:
+    def check(row: RowValues) -> None:
         for index in indexes:
             if index.where is None or index.where(row):
                 _check(table, index, row)
@@ -66,7 +69,7 @@ def key_check(table: Table, ordinals: set[int] | None) -> Callable[[tuple], None
     return check
 
 
-def _check(table: Table, index: Index, row: tuple) -> None:
+def _check(table: Table, index: Index, row: RowValues) -> None:
     size = sum(value_bytes(table.types[i], row[i]) for i in index.columns)
     limit = limit_of(index.clustered)
     if size > limit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -20,11 +20,15 @@ from redial_broker.exec.query.rowset import scope_width
 from redial_broker.exec.query.sources import Source, resolve_object
 from redial_broker.exec.triggers import EVENTS, triggers_on
 
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
+    Match = tuple[str, tuple[Any, ...], tuple[Any, ...] | None, tuple[Any, ...]]
+    """(which of the three, row read, clustered key of the target row, target row)."""
+
 MATCHED, TARGET, SOURCE = "MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"
 """``ast.MergeWhen.match``: both have the row; the target lacks it; the source lacks it."""
-
-Match = tuple[str, tuple, tuple | None, tuple]
-"""(which of the three, row read, clustered key of the target row, target row)."""
 
 
 class Matching:
@@ -149,7 +153,7 @@ class Matching:
         return lambda session, variables, n: limit(session, variables, (), n)
 
     # ------------------------------------------------------------------ running
-    def rows(self, session: Any, variables: Any) -> list[Match]:
+    def rows(self, session: SessionState, variables: Values) -> list[Match]:
         """The joined rows."""
         memo, source = self.memo, self.from_.target
         if memo:
@@ -161,7 +165,7 @@ class Matching:
             found.append((TARGET if key is None else MATCHED, row, key, row[start:key_at]))
         return self._images(variables, found)
 
-    def _images(self, variables: Any, found: list[Match]) -> list[Match]:
+    def _images(self, variables: Values, found: list[Match]) -> list[Match]:
         """What a view shows of a row is not the row."""
         if self.target.written is None:
             return found
@@ -172,7 +176,7 @@ class Matching:
         ]
 
     def unmatched_targets(
-        self, session: Any, variables: Any
+        self, session: SessionState, variables: Values
     ) -> Callable[[list[Match]], list[Match]]:
         """Read the whole target now; the result keeps those no source row has met."""
         if self.alone is None:

@@ -8,7 +8,7 @@ data change; HOLDLOCK makes them key-range locks. A target that is compared with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -35,6 +35,11 @@ from redial_broker.exec.query.hints import NO_HINTS
 from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.registry import Run, compiles
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 MERGE = 0x117
 """Command code of a MERGE in its DONE token."""
 
@@ -46,10 +51,14 @@ class Found:
     effects: what cascades did.
     """
 
-    changes: list[tuple[Action, tuple, tuple | None, tuple, tuple]] = field(default_factory=list)
+    changes: list[
+        tuple[Action, tuple[Any, ...], tuple[Any, ...] | None, tuple[Any, ...], tuple[Any, ...]]
+    ] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[tuple[tuple, tuple | None, tuple, tuple]]:
+    def of(
+        self, kind: str
+    ) -> list[tuple[tuple[Any, ...], tuple[Any, ...] | None, tuple[Any, ...], tuple[Any, ...]]]:
         """(row read, key, old, new) of the changes of one kind."""
         return [
             (row, key, old, new)
@@ -79,7 +88,7 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
     permissions = sorted(actions.kinds)
     slots = actions.slots
 
-    def run(session: Any, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         if session.user is not None:
             for securable in target.securables:
                 for permission in permissions:
@@ -143,11 +152,11 @@ class _Plan:
         self.instead = bool(replaced)
 
     # ------------------------------------------------------------------ what to do
-    def find(self, session: Any, variables: list) -> Found:
+    def find(self, session: SessionState, variables: Values) -> Found:
         """Choose the action of each joined row. Raises 8672 for a row changed twice."""
         found = Found()
         table = self.target.at(variables)
-        seen: set[tuple] = set()
+        seen: set[tuple[Any, ...]] = set()
         alone = self.matching.unmatched_targets(session, variables)
         joined = self.matching.rows(session, variables)
         for match, row, key, old in [*joined, *alone(joined)]:
@@ -169,14 +178,20 @@ class _Plan:
         return found
 
     def _new(
-        self, session: Any, variables: list, action: Action, row: tuple, old: tuple, table: Any
-    ) -> tuple:
+        self,
+        session: SessionState,
+        variables: Values,
+        action: Action,
+        row: RowValues,
+        old: RowValues,
+        table: Any,
+    ) -> tuple[Any, ...]:
         return (
             self.nothing if action.new is None else action.new(session, variables, row, old, table)
         )
 
     # ------------------------------------------------------------------ writing
-    def write(self, session: Any, variables: list, found: Found) -> None:
+    def write(self, session: SessionState, variables: Values, found: Found) -> None:
         """Rows go before others take their keys: deletes, then updates, then inserts."""
         inserts, updates = found.of(INSERT), found.of(UPDATE)
         for _, _, _, new in updates:
@@ -197,7 +212,7 @@ class _Plan:
         self._refer(session, writes, found)
         note_identity(session, self.target.at(variables), [new for *_, new in inserts])
 
-    def _refer(self, session: Any, writes: Writes, found: Found) -> None:
+    def _refer(self, session: SessionState, writes: Writes, found: Found) -> None:
         """FOREIGN KEYs, of the rows that went first: cascades may change what others refer to."""
         transaction = writes.transaction
         for kind, keys in self.keys.items():
@@ -211,7 +226,7 @@ class _Plan:
         if self.keys.get(INSERT) is not None:
             self.keys[INSERT].inserted(session, transaction, [new for *_, new in found.of(INSERT)])
 
-    def fire(self, session: Any, found: Found, *, instead: bool) -> bool:
+    def fire(self, session: SessionState, found: Found, *, instead: bool) -> bool:
         """Triggers of each action the statement names, rows or no rows; the order of actions is
         not guaranteed (MERGE page): here INSERT, UPDATE, DELETE.
         """

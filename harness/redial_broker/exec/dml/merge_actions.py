@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -16,9 +16,13 @@ from redial_broker.exec.dml.matching import SOURCE, TARGET, Matching, restricted
 from redial_broker.exec.dml.rows import InsertColumns, insert_columns, row_maker
 from redial_broker.exec.dml.update import Assignments
 from redial_broker.exec.expressions import compile_condition
-from redial_broker.exec.expressions.expr import Fn
 from redial_broker.exec.query.aggregates import has_aggregate
 from redial_broker.exec.query.froms import From
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 INSERT, UPDATE, DELETE = "INSERT", "UPDATE", "DELETE"
 _KINDS = {ast.MergeInsert: INSERT, ast.MergeUpdate: UPDATE, ast.MergeDelete: DELETE}
@@ -32,7 +36,7 @@ class Action:
     match: str
     kind: str
     test: Fn | None
-    new: Callable[[Any, Any, tuple, tuple, Any], tuple] | None
+    new: Callable[[SessionState, Values, RowValues, RowValues, Any], RowValues] | None
 
 
 def check_clauses(node: ast.Merge, context: Context) -> None:
@@ -63,7 +67,9 @@ class Actions:
         self.chosen = InsertColumns([], False, False)
         self.items = [self._compile(when) for when in node.whens]
 
-    def choose(self, session: Any, variables: Any, match: str, row: tuple) -> Action | None:
+    def choose(
+        self, session: SessionState, variables: Values, match: str, row: RowValues
+    ) -> Action | None:
         """The first clause for a row that accepts it."""
         for action in self.items:
             if action.match == match and (
@@ -102,7 +108,7 @@ class Actions:
                     return self.context.fail(part, SqlError(number, shown, aborts="scope"))
         return error
 
-    def _new(self, action: ast.Node, from_: From) -> Callable | None:
+    def _new(self, action: ast.Node, from_: From) -> Callable[..., Any] | None:
         if isinstance(action, ast.MergeDelete):
             return None
         if isinstance(action, ast.MergeUpdate):
@@ -117,7 +123,7 @@ class Actions:
             return assignments.apply
         return self._insert(action, from_)
 
-    def _insert(self, action: ast.MergeInsert, from_: From) -> Callable:
+    def _insert(self, action: ast.MergeInsert, from_: From) -> Callable[..., Any]:
         given = {}
         if isinstance(action.source, ast.Values):
             self.chosen = insert_columns(self.target, action.columns, self.context, action)

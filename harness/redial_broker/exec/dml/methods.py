@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -17,6 +17,10 @@ from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.sources import Source
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.xml.methods import compile_modify
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 __all__ = ["column_method"]
 
@@ -32,7 +36,7 @@ def set_method(node: ast.SetMethod, context: Context) -> Run:
     slot, fn = target.slot, value.fn
     convert = compile_assignment_conversion(value.type, target.type)
 
-    def assign(session: Any, variables: list) -> None:
+    def assign(session: SessionState, variables: Values) -> None:
         changed = fn(session, variables, ())
         variables[slot] = changed if convert is None else convert(changed)
         session.rowcount = 1

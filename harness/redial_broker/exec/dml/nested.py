@@ -7,12 +7,17 @@ Both changes are one statement.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
 
@@ -21,14 +26,14 @@ CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
 class Grabbed:
     """Stands where an INSERT ... EXECUTE would capture results, and takes the OUTPUT rows."""
 
-    rows: list[tuple] = field(default_factory=list)
+    rows: list[RowValues] = field(default_factory=list)
     trancount: int = 0
 
-    def active(self, session: Any) -> bool:
+    def active(self, session: SessionState) -> bool:
         """Nothing of the inner change goes to the client."""
         return True
 
-    def add(self, columns: list, rows: list[tuple]) -> None:
+    def add(self, columns: list[Any], rows: list[RowValues]) -> None:
         """Take the rows of the OUTPUT clause."""
         self.rows += rows
 
@@ -82,7 +87,7 @@ def nested_rowset(node: ast.DerivedTable, context: Any) -> Rowset:
     finally:
         context.nested = before
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         grabbed, capture = Grabbed(), session.insert_exec
         session.insert_exec = grabbed
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -37,6 +37,11 @@ from redial_broker.exec.query.rowset import QueryColumn, query_scope
 from redial_broker.exec.query.sources import Source, table_columns
 from redial_broker.exec.triggers import triggers_on
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Projection, Values
+    from redial_broker.exec.session import SessionState
+
 
 @dataclass(slots=True)
 class Output:
@@ -47,8 +52,8 @@ class Output:
     """
 
     columns: list[ResultColumn]
-    project: Callable[[Any, Any, tuple], tuple]
-    into: Callable[[Any, Any, list[tuple]], None] | None
+    project: Projection
+    into: Callable[[SessionState, Values, list[RowValues]], None] | None
     late: bool = False
 
 
@@ -92,7 +97,7 @@ class Outputs:
     def __bool__(self) -> bool:
         return bool(self.items)
 
-    def deliver(self, session: Any, variables: Any, rows: list[tuple]) -> None:
+    def deliver(self, session: SessionState, variables: Values, rows: list[RowValues]) -> None:
         """Send or store what the clauses make of the changed rows."""
         for item in self.items:
             found = [item.project(session, variables, row) for row in rows]
@@ -154,7 +159,7 @@ def _computed(node: ast.Node, target: Target, images: dict[str, int]) -> Expr | 
     start, width = images[image], len(target.table.columns)
     value = written.value(ordinal)
 
-    def run(session: Any, variables: Any, outer: tuple) -> Any:
+    def run(session: SessionState, variables: Values, outer: RowValues) -> Any:
         row = outer[start : start + width]
         return None if not any(x is not None for x in row) else value(session, variables, row)
 
@@ -207,7 +212,7 @@ def _compile(
 
 def _into(
     clause: ast.OutputClause, target: Target, columns: list[QueryColumn], context: Any
-) -> Callable[[Any, Any, list[tuple]], None]:
+) -> Callable[[SessionState, Values, list[RowValues]], None]:
     chosen = insert_columns(target, clause.columns, context, clause)
     if len(chosen.ordinals) != len(columns):
         raise context.fail(clause, SqlError(213, aborts="scope"))
@@ -219,11 +224,11 @@ def _into(
     make = row_maker(target, given)
     check = checker(target, "INSERT")
 
-    def write(session: Any, variables: Any, rows: list[tuple]) -> None:
+    def write(session: SessionState, variables: Values, rows: list[RowValues]) -> None:
         table = target.at(variables)
         lock_for_write(session, table, NO_HINTS, "INSERT")
         writes = Writes(session, variables, target)
-        made: list[tuple] = []
+        made: list[RowValues] = []
 
         def changes() -> None:
             for row in rows:

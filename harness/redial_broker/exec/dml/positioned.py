@@ -22,7 +22,10 @@ from redial_broker.exec.query.sources import Source
 MODIFIED = "Optimistic concurrency check failed. The row was modified outside of this cursor."
 
 if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.cursor_plans import Row
+    from redial_broker.exec.session import SessionState
 
 
 class Positioned:
@@ -41,7 +44,9 @@ class Positioned:
         self.source, self.target, self.names = source, target, [n.lower() for n in names]
         self.find_row = reread(source)
 
-    def read(self, session: Any, variables: Any) -> list[tuple[tuple, tuple, tuple]]:
+    def read(
+        self, session: SessionState, variables: Values
+    ) -> list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]:
         """(row, key, old row), as the reader of any UPDATE or DELETE."""
         _, cursor = self._cursor(session, variables)
         row = cursor.current
@@ -58,7 +63,7 @@ class Positioned:
             raise SqlError(16947)
         return [((*now, key), key, now)]
 
-    def _cursor(self, session: Any, variables: Any) -> tuple[Any, Any]:
+    def _cursor(self, session: SessionState, variables: Values) -> tuple[Any, Any]:
         key, cursor = find(session, variables, self.node, self.slot)
         if cursor.rows is None:
             raise SqlError(16917)
@@ -69,7 +74,7 @@ class Positioned:
             raise SqlError(16932)
         return key, cursor
 
-    def _number(self, cursor: Any, variables: Any) -> int:
+    def _number(self, cursor: Any, variables: Values) -> int:
         """Which of the cursor's tables is changed. Raises 16933 when none is."""
         for number, source in enumerate(cursor.plan.sources):
             if not cursor.plan.direct[number]:
@@ -83,7 +88,7 @@ class Positioned:
                 return number
         raise SqlError(16933)
 
-    def changed(self, session: Any, variables: Any, new: tuple) -> None:
+    def changed(self, session: SessionState, variables: Values, new: RowValues) -> None:
         """The cursor has made this change itself: it stands on the new row."""
         key, cursor = self._cursor(session, variables)
         number, row = self._number(cursor, variables), cursor.current
@@ -94,12 +99,12 @@ class Positioned:
         session.cursors[key] = replace(cursor, current=moved, rows=_with(cursor.rows, row, moved))
 
 
-def _same(table: Table, now: tuple, read: tuple) -> bool:
+def _same(table: Table, now: tuple[Any, ...], read: tuple[Any, ...]) -> bool:
     version = table.rowversion_column
     return now == read if version is None else now[version] == read[version]
 
 
-def _key_of(table: Table, key: tuple, new: tuple) -> tuple:
+def _key_of(table: Table, key: tuple[Any, ...], new: RowValues) -> tuple[Any, ...]:
     """The clustered key of the changed row."""
     clustered = table.clustered
     if clustered is None or not clustered.unique:

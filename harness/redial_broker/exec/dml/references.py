@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.keys import key_part
@@ -18,6 +18,10 @@ from redial_broker.engine.read_mode import ReadMode
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.versions import refuse_conflict
 from redial_broker.exec.objects import Constraint
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.session import SessionState
 
 NO_ACTION, CASCADE, SET_DEFAULT = "NO ACTION", "CASCADE", "SET DEFAULT"
 
@@ -41,12 +45,12 @@ class Bound:
         """What the error texts add when a table refers to itself."""
         return "SAME TABLE" if self.child.object_id == self.parent.object_id else ""
 
-    def values(self, row: tuple) -> tuple | None:
+    def values(self, row: RowValues) -> tuple[Any, ...] | None:
         """The key a child row refers to; None when a column of it is NULL: nothing to check."""
         found = tuple(row[i] for i in self.child_ordinals)
         return None if None in found else found
 
-    def parent_values(self, row: tuple) -> tuple:
+    def parent_values(self, row: RowValues) -> tuple[Any, ...]:
         """The key of a parent row."""
         return tuple(row[i] for i in self.parent_ordinals)
 
@@ -105,7 +109,7 @@ def foreign_keys(table: Table) -> tuple[list[Constraint], list[Constraint]]:
 
 
 # ---------------------------------------------------------------------- looking
-def check_mode(session: Any) -> ReadMode:
+def check_mode(session: SessionState) -> ReadMode:
     """How a check reads: shared locks, held as long as the isolation level says."""
     return ReadMode(
         lock="S",
@@ -114,7 +118,9 @@ def check_mode(session: Any) -> ReadMode:
     )
 
 
-def has_parent(session: Any, transaction: Any, bound: Bound, values: tuple) -> bool:
+def has_parent(
+    session: SessionState, transaction: Any, bound: Bound, values: tuple[Any, ...]
+) -> bool:
     """Whether the key is there: IS on the table, S on the key. Raises Wait, SqlError 3960."""
     access = session.engine.access
     access.lock_table(transaction, bound.parent, "IS")
@@ -127,21 +133,21 @@ def has_parent(session: Any, transaction: Any, bound: Bound, values: tuple) -> b
     return bool(found)
 
 
-def key_of(bound: Bound, values: tuple) -> tuple:
+def key_of(bound: Bound, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Values in the constraint's order as a key of the referenced index."""
     by_ordinal = dict(zip(bound.parent_ordinals, values))
     return bound.index.normalize([by_ordinal[i] for i in bound.index.columns])
 
 
 def children(
-    session: Any,
+    session: SessionState,
     transaction: Any,
     bound: Bound,
-    values: tuple,
+    values: tuple[Any, ...],
     mode: ReadMode,
     *,
     limit: int | None = None,
-) -> list[tuple[tuple, tuple]]:
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Child rows that refer to a key, as (clustered key, row), through the best index there is."""
     access, child = session.engine.access, bound.child
     access.lock_table(transaction, child, "IS" if mode.lock == "S" else "IX")
@@ -151,7 +157,7 @@ def children(
     tests = [(i, key_part(child.columns[i])) for i in wanted if i not in index.columns[:width]]
     keys = {i: part(wanted[i]) for i, part in tests}
 
-    def accept(row: tuple) -> bool:
+    def accept(row: RowValues) -> bool:
         return all(part(row[i]) == keys[i] for i, part in tests)
 
     return access.read(
@@ -178,8 +184,8 @@ class Effect:
 
     table: Table
     event: str
-    inserted: list[tuple]
-    deleted: list[tuple]
+    inserted: list[RowValues]
+    deleted: list[RowValues]
     ordinals: frozenset[int]
 
 
@@ -191,7 +197,11 @@ class References:
     """
 
     def __init__(
-        self, table: Table, statement: str, ordinals: set[int] | None, change: Callable[..., tuple]
+        self,
+        table: Table,
+        statement: str,
+        ordinals: set[int] | None,
+        change: Callable[..., RowValues],
     ) -> None:
         self.statement = statement  # as error texts name it
         self.table = table
@@ -208,12 +218,14 @@ class References:
             return bounds
         return [b for b in bounds if self.ordinals & set(side(b))]
 
-    def inserted(self, session: Any, transaction: Any, rows: list[tuple]) -> None:
+    def inserted(self, session: SessionState, transaction: Any, rows: list[RowValues]) -> None:
         """After an INSERT. Raises SqlError 547 and what waiting raises."""
         for bound in self.outgoing:
             self._refer(session, transaction, bound, rows)
 
-    def deleted(self, session: Any, transaction: Any, rows: list[tuple]) -> list[Effect]:
+    def deleted(
+        self, session: SessionState, transaction: Any, rows: list[RowValues]
+    ) -> list[Effect]:
         """After a DELETE: cascades, then what may not be. Returns what cascades did."""
         work = Work(session, transaction, self)
         work.removed(self.table, self.incoming, rows)
@@ -221,7 +233,10 @@ class References:
         return work.effects
 
     def updated(
-        self, session: Any, transaction: Any, pairs: list[tuple[tuple, tuple]]
+        self,
+        session: SessionState,
+        transaction: Any,
+        pairs: list[tuple[tuple[Any, ...], tuple[Any, ...]]],
     ) -> list[Effect]:
         """After an UPDATE. pairs: (old row, new row)."""
         work = Work(session, transaction, self)
@@ -231,8 +246,10 @@ class References:
             self._refer(session, transaction, bound, [new for _, new in pairs])
         return work.effects
 
-    def _refer(self, session: Any, transaction: Any, bound: Bound, rows: list[tuple]) -> None:
-        seen: set[tuple] = set()
+    def _refer(
+        self, session: SessionState, transaction: Any, bound: Bound, rows: list[RowValues]
+    ) -> None:
+        seen: set[tuple[Any, ...]] = set()
         for row in rows:
             values = bound.values(row)
             if values is None or values in seen:
@@ -245,13 +262,13 @@ class References:
 class Work:
     """The cascades of one statement, then the checks that had to wait for them."""
 
-    def __init__(self, session: Any, transaction: Any, references: References) -> None:
+    def __init__(self, session: SessionState, transaction: Any, references: References) -> None:
         self.session, self.transaction, self.references = session, transaction, references
         self.effects: list[Effect] = []
-        self.checks: list[tuple[Bound, tuple]] = []
-        self.defaults: list[tuple[Bound, tuple]] = []
+        self.checks: list[tuple[Bound, tuple[Any, ...]]] = []
+        self.defaults: list[tuple[Bound, tuple[Any, ...]]] = []
 
-    def removed(self, table: Table, incoming: list[Bound], rows: list[tuple]) -> None:
+    def removed(self, table: Table, incoming: list[Bound], rows: list[RowValues]) -> None:
         """Rows of a table are gone: what becomes of those that refer to them."""
         for bound in incoming:
             action = bound.constraint.foreign.on_delete
@@ -270,7 +287,7 @@ class Work:
             else:
                 self._set(bound, [(key, row, None) for key, row in found], action)
 
-    def moved(self, table: Table, incoming: list[Bound], pairs: list[tuple]) -> None:
+    def moved(self, table: Table, incoming: list[Bound], pairs: list[RowValues]) -> None:
         """Keys of a table have changed: what becomes of those that refer to the old ones."""
         for bound in incoming:
             action = bound.constraint.foreign.on_update
@@ -300,7 +317,9 @@ class Work:
                 raise bound.refused(statement, False)
 
     # ------------------------------------------------------------------ cascades
-    def _children(self, bound: Bound, values: tuple) -> list[tuple[tuple, tuple]]:
+    def _children(
+        self, bound: Bound, values: tuple[Any, ...]
+    ) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         return children(self.session, self.transaction, bound, values, CASCADED)
 
     def _incoming(self, table: Table, ordinals: set[int] | None) -> list[Bound]:
@@ -308,7 +327,7 @@ class Work:
             table, self.references.statement, ordinals, self.references.change
         ).incoming
 
-    def _delete(self, table: Table, found: list[tuple[tuple, tuple]]) -> None:
+    def _delete(self, table: Table, found: list[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> None:
         if not found:
             return
         for key, _ in found:
@@ -317,12 +336,12 @@ class Work:
         self.effects.append(Effect(table, "DELETE", [], rows, frozenset()))
         self.removed(table, self._incoming(table, None), rows)
 
-    def _set(self, bound: Bound, found: list[tuple], action: str) -> None:
+    def _set(self, bound: Bound, found: list[RowValues], action: str) -> None:
         """Give the columns of a FOREIGN KEY their new values. found: (key, row, new key or None)."""
         if not found:
             return
         table, ordinals = bound.child, bound.child_ordinals
-        pairs: list[tuple[tuple, tuple]] = []
+        pairs: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
         for key, row, new in found:
             values = self._new_values(bound, action, new)
             made = self.references.change(self.session, table, row, dict(zip(ordinals, values)))
@@ -337,7 +356,7 @@ class Work:
         self._other_parents(bound, pairs, changed)
         self.moved(table, self._incoming(table, set(changed)), pairs)
 
-    def _other_parents(self, bound: Bound, pairs: list[tuple], changed: frozenset[int]) -> None:
+    def _other_parents(self, bound: Bound, pairs: list[RowValues], changed: frozenset[int]) -> None:
         """Columns a cascade has changed may belong to another FOREIGN KEY of the child too."""
         for constraint in foreign_keys(bound.child)[0]:
             if constraint.disabled or constraint.object_id == bound.constraint.object_id:
@@ -348,7 +367,7 @@ class Work:
                     (other, values) for _, new in pairs if (values := other.values(new)) is not None
                 ]
 
-    def _new_values(self, bound: Bound, action: str, new: tuple | None) -> list[Any]:
+    def _new_values(self, bound: Bound, action: str, new: RowValues | None) -> list[Any]:
         if action == CASCADE:
             return list(new or ())
         columns = [bound.child.columns[i] for i in bound.child_ordinals]
@@ -361,7 +380,7 @@ def references(
     table: Table,
     statement: str,
     ordinals: set[int] | None,
-    change: Callable[..., tuple],
+    change: Callable[..., RowValues],
     named: str = "",
 ) -> References | None:
     """What a statement on ``table`` must look after; None when nothing.

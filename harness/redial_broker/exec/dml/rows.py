@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -16,6 +16,11 @@ from redial_broker.exec.dml.targets import Target, checker
 from redial_broker.exec.expressions.expr import Expr, closure, constant, fold
 from redial_broker.exec.expressions.expr import column as column_of_row
 from redial_broker.exec.query.rowset import QueryColumn
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -91,7 +96,9 @@ def assignment(expr: Expr, target: Target, ordinal: int) -> Expr:
     return fold(made, [expr])
 
 
-def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tuple, Table], tuple]:
+def row_maker(
+    target: Target, given: dict[int, Expr]
+) -> Callable[[SessionState, Values, RowValues, Table], RowValues]:
     """make(session, variables, source row, table) -> new row. given: values of the columns that have one."""
     table = target.table
     parts: list[Expr] = []
@@ -108,7 +115,9 @@ def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tup
         return lambda session, variables, row, table: whole(session, variables, row)
     values = closure(f"return [{items}]", parts, strict=False)
 
-    def run(session: Any, variables: Any, outer: tuple, table: Table) -> tuple:
+    def run(
+        session: SessionState, variables: Values, outer: RowValues, table: Table
+    ) -> tuple[Any, ...]:
         row = values(session, variables, outer)
         if identity is not None:
             row[identity] = next_identity(table)
@@ -124,7 +133,9 @@ def _default(column: Column) -> Expr:
     return Expr(lambda session, variables, row: default(session), column.type, column.nullable)
 
 
-def changed_row(session: Any, table: Table, row: tuple, values: dict[int, Any]) -> tuple:
+def changed_row(
+    session: SessionState, table: Table, row: RowValues, values: dict[int, Any]
+) -> tuple[Any, ...]:
     """A row with some columns changed by a cascade, checked like that of an UPDATE."""
     new = list(row)
     for ordinal, value in values.items():
@@ -149,7 +160,7 @@ def next_identity(table: Table) -> Any:
     return Decimal(value) if column.type.name in {"decimal", "numeric"} else value
 
 
-def note_identity(session: Any, table: Table, rows: list[tuple]) -> None:
+def note_identity(session: SessionState, table: Table, rows: list[RowValues]) -> None:
     """@@IDENTITY and SCOPE_IDENTITY() after an INSERT ("@@IDENTITY" page: NULL after an INSERT
     into a table without an identity column; SCOPE_IDENTITY() keeps its value then).
     """
@@ -163,7 +174,7 @@ def note_identity(session: Any, table: Table, rows: list[tuple]) -> None:
         _go_on_behind(session, table, [int(row[place]) for row in rows])
 
 
-def _go_on_behind(session: Any, table: Table, values: list[int]) -> None:
+def _go_on_behind(session: SessionState, table: Table, values: list[int]) -> None:
     """A value given with IDENTITY_INSERT ON that lies ahead becomes the current identity value
     ("SET IDENTITY_INSERT" page).
     """
@@ -173,7 +184,7 @@ def _go_on_behind(session: Any, table: Table, values: list[int]) -> None:
         session.engine.journal.assign(None, table, "next_identity", last + step)
 
 
-def next_version(session: Any, table: Table) -> bytes:
+def next_version(session: SessionState, table: Table) -> bytes:
     """A new rowversion; #temp tables and table variables draw from the current database."""
     database = table.database if table.database is not None else session.database
     return database.next_rowversion(session.transaction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -24,6 +24,11 @@ from redial_broker.exec.query.sources import (
 )
 from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.triggers import EVENTS, triggers_on
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -64,7 +69,7 @@ class Target:
         names = [known.lower() for known in self.written.names]
         return names.index(name.lower()) if name.lower() in names else None
 
-    def at(self, variables: Any) -> Table:
+    def at(self, variables: Values) -> Table:
         """The table itself, at run time."""
         return self.table if self.slot < 0 else variables[self.slot]
 
@@ -125,7 +130,7 @@ class Writes:
 
     __slots__ = ("access", "table", "transaction")
 
-    def __init__(self, session: Any, variables: Any, target: Target) -> None:
+    def __init__(self, session: SessionState, variables: Values, target: Target) -> None:
         self.table = target.at(variables)
         self.transaction: Transaction = session.transaction or session.work()
         if target.slot >= 0:
@@ -135,15 +140,15 @@ class Writes:
                 raise SqlError(3930)
             self.access = session.engine.access
 
-    def insert(self, row: tuple) -> None:
+    def insert(self, row: RowValues) -> None:
         """Insert one row."""
         self.access.insert(self.transaction, self.table, row)
 
-    def delete(self, key: tuple) -> None:
+    def delete(self, key: tuple[Any, ...]) -> None:
         """Delete the row at a clustered key."""
         self.access.delete(self.transaction, self.table, key)
 
-    def update(self, key: tuple, row: tuple) -> None:
+    def update(self, key: tuple[Any, ...], row: RowValues) -> None:
         """Replace the row at a clustered key."""
         self.access.update(self.transaction, self.table, key, row)
 
@@ -160,7 +165,11 @@ class Writes:
 
 
 def lock_for_write(
-    session: Any, table: Table, hints: Hints, permission: str, securables: list[Any] | None = None
+    session: SessionState,
+    table: Table,
+    hints: Hints,
+    permission: str,
+    securables: list[Any] | None = None,
 ) -> Transaction:
     """Permission and object lock of an INSERT; IX, or X under TABLOCK and TABLOCKX."""
     transaction = session.transaction or session.work()
@@ -185,7 +194,7 @@ def checker(
     named: str = "",
     *,
     constraints: bool = True,
-) -> Callable | None:
+) -> Callable[..., Any] | None:
     """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
 
     ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946. named: what
@@ -207,12 +216,12 @@ def checker(
     if not required and not checks and too_long is None and not visible:
         return None
 
-    def refuse_null(row: tuple) -> None:
+    def refuse_null(row: RowValues) -> None:
         for i in required:
             if row[i] is None:
                 raise SqlError(515, columns[i].name, target.shown, statement)
 
-    def check(session: Any, row: tuple) -> None:
+    def check(session: SessionState, row: RowValues) -> None:
         for i in required:
             if row[i] is None:
                 refuse_null(row)

@@ -62,7 +62,10 @@ def assigned_names(assignments: list[ast.Node]) -> list[str]:
 
 
 def view_target(
-    node: ast.ObjectName, names: list[str] | None, context: Any, common: dict | None = None
+    node: ast.ObjectName,
+    names: list[str] | None,
+    context: Any,
+    common: dict[Any, Any] | None = None,
 ) -> Target:
     """A view or common table INSERT names, as its base table. names: of the column list, None
     without one.

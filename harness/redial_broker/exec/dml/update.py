@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -17,13 +17,18 @@ from redial_broker.exec.dml.references import references
 from redial_broker.exec.dml.rows import assignment, changed_row, next_version
 from redial_broker.exec.dml.targets import Target, Writes, checker
 from redial_broker.exec.expressions import binary_operation, compile_expression
-from redial_broker.exec.expressions.expr import Expr, Fn, column
+from redial_broker.exec.expressions.expr import Expr, column
 from redial_broker.exec.program import SWITCH
 from redial_broker.exec.query.permissions import check_permission, column_numbers
 from redial_broker.exec.query.rowset import scope_width
 from redial_broker.exec.query.sources import Source
 from redial_broker.exec.query.statement import assigned
 from redial_broker.exec.registry import Run, compiles
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 UPDATE = 0xC5
 """Command code of an UPDATE in its DONE token."""
@@ -49,7 +54,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         node, target, "UPDATE", context, assignments.ordinals, keys is not None
     )
 
-    def run(session: Any, variables: list) -> int | None:
+    def run(session: SessionState, variables: Values) -> int | None:
         if session.user is not None:
             for securable in securables:
                 check_permission(session, "UPDATE", securable, columns)
@@ -91,7 +96,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     return run
 
 
-def write(writes: Writes, changed: list[tuple], moves: bool) -> None:
+def write(writes: Writes, changed: list[RowValues], moves: bool) -> None:
     """Write new rows. moves: keys change, so several rows may trade places: out first, then in."""
     if moves and len(changed) > 1:
         for _, key, _, _ in changed:
@@ -201,12 +206,14 @@ class Assignments:
         return ordinal, assignment(expr, self.target, ordinal).fn, definition.type
 
     @property
-    def apply(self) -> Callable[[Any, Any, tuple, tuple, Any], tuple]:
+    def apply(self) -> Callable[[SessionState, Values, RowValues, RowValues, Any], RowValues]:
         """(s, locals, row read, old target row, table) -> new target row; sets variables."""
         steps, version = self.steps, self.target.table.rowversion_column
         computed = bool(self.target.table.computed)
 
-        def run(session: Any, variables: Any, row: tuple, old: tuple, table: Any) -> tuple:
+        def run(
+            session: SessionState, variables: Values, row: RowValues, old: RowValues, table: Any
+        ) -> tuple[Any, ...]:
             new = list(old)
             for fn, ordinal, slot, convert in steps:
                 value = fn(session, variables, row)

@@ -6,10 +6,13 @@ fails still changes nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import MISSING, Journal
 from redial_broker.engine.storage import Index, Table
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
 
 
 class VariableAccess:
@@ -19,9 +22,9 @@ class VariableAccess:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._done: list[tuple[Index, tuple, Any]] = []
+        self._done: list[tuple[Index, tuple[Any, ...], Any]] = []
 
-    def insert(self, transaction: Any, table: Table, row: tuple) -> tuple:
+    def insert(self, transaction: Any, table: Table, row: RowValues) -> tuple[Any, ...]:
         """Add a row; raises 2627 or 2601."""
         key = table.new_key(row)
         if key in table.rows.entries:
@@ -39,7 +42,7 @@ class VariableAccess:
                 self._put(index, table.index_key(index, key, row), key)
         return key
 
-    def delete(self, transaction: Any, table: Table, key: tuple) -> None:
+    def delete(self, transaction: Any, table: Table, key: tuple[Any, ...]) -> None:
         """Take a row out."""
         row = table.rows.entries[key]
         self._put(table.rows, key, MISSING)
@@ -47,7 +50,7 @@ class VariableAccess:
             if index.where is None or index.where(row):
                 self._put(index, table.index_key(index, key, row), MISSING)
 
-    def update(self, transaction: Any, table: Table, key: tuple, row: tuple) -> None:
+    def update(self, transaction: Any, table: Table, key: tuple[Any, ...], row: RowValues) -> None:
         """Replace a row; a heap's row keeps its place."""
         if table.clustered is None and not table.indexes:
             self._put(table.rows, key, row)
@@ -61,6 +64,6 @@ class VariableAccess:
             index, key, before = self._done.pop()
             self._journal.put(None, index, index.entries, key, before)
 
-    def _put(self, index: Index, key: tuple, value: Any) -> None:
+    def _put(self, index: Index, key: tuple[Any, ...], value: Any) -> None:
         self._done.append((index, key, index.entries.get(key, MISSING)))
         self._journal.put(None, index, index.entries, key, value)

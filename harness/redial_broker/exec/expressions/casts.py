@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.collation import Collation
@@ -13,6 +14,11 @@ from redial_broker.exec.expressions.expr import Expr, closure, constant, fold
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions.cultures import parse_cast
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @compiles(ast.Cast)
@@ -56,7 +62,7 @@ def _style(node: ast.Cast, scope: Scope) -> object:
 def _dynamic_style(operand: Expr, target: SqlType, style: object, try_: bool) -> Expr:
     inner, source, made = operand.fn, operand.type, {}
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         wanted = style(session, variables, row)
         if wanted is None:
             return None

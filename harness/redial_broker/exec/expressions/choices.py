@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT, SqlType
 from redial_broker.exec.conversion import common_type, compile_assignment_conversion
 from redial_broker.exec.expressions.comparison import compare
-from redial_broker.exec.expressions.expr import Expr, Fn, closure, constant, fold, null
+from redial_broker.exec.expressions.expr import Expr, closure, constant, fold, null
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.registry import (
     compile_condition,
@@ -18,6 +19,11 @@ from redial_broker.exec.expressions.registry import (
     compiles,
 )
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 
 def widest_type(results: Sequence[Expr]) -> SqlType | None:
@@ -65,7 +71,7 @@ def _chosen(tests: list[Fn], results: list[Expr], otherwise: Expr) -> Expr:
     if len(tests) == 1:
         test, value = tests[0], everything[0].fn
 
-        def run_one(session: object, variables: object, row: object) -> object:
+        def run_one(session: SessionState, variables: Values, row: RowValues) -> object:
             return (
                 value(session, variables, row)
                 if test(session, variables, row)
@@ -75,7 +81,7 @@ def _chosen(tests: list[Fn], results: list[Expr], otherwise: Expr) -> Expr:
         return Expr(run_one, of, nullable, **_collation_of(everything))
     arms = tuple((test, result.fn) for test, result in zip(tests, everything))
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         for test, value in arms:
             if test(session, variables, row):
                 return value(session, variables, row)
@@ -97,7 +103,7 @@ def coalesce(arguments: Sequence[Expr]) -> Expr:
     parts, of = unified(arguments)
     fns = tuple(part.fn for part in parts)
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         for fn in fns:
             value = fn(session, variables, row)
             if value is not None:
@@ -149,7 +155,7 @@ def nullif(left: Expr, right: Expr) -> Expr:
         raise SqlError(4151, aborts="scope")
     equal, value = compare("=", left, right), left.fn
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         return None if equal(session, variables, row) else value(session, variables, row)
 
     return Expr(run, left.type, collation=left.collation)
@@ -161,7 +167,7 @@ def choose(index: Expr, items: Sequence[Expr]) -> Expr:
     parts, of = unified(items)
     fns = tuple(part.fn for part in parts)
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         position = at(session, variables, row)
         if position is None or not 1 <= position <= len(fns):
             return None

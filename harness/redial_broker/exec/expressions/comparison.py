@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import binary_key, collation_key, guid_key
@@ -10,10 +11,15 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import MAX, SqlType, Variant
 from redial_broker.exec.conversion.declared import type_by_name
 from redial_broker.exec.conversion.rules import group, higher, is_number, shown_name
-from redial_broker.exec.expressions.expr import Expr, Fn, closure, constant
+from redial_broker.exec.expressions.expr import Expr, closure, constant
 from redial_broker.exec.expressions.operands import common_collation, converted
 from redial_broker.exec.expressions.registry import compile_expression, condition
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 Key = Callable[[object], object]
 
@@ -105,7 +111,7 @@ _VARIANT_FAMILIES = (
 )
 
 
-def variant_key(value: Variant) -> tuple:
+def variant_key(value: Variant) -> tuple[Any, ...]:
     """sql_variant orders by family of type first (sql_variant page), then by value."""
     family = group(value.type)
     family = "exact" if family in {"money", "int"} else family
@@ -150,7 +156,7 @@ def _is_distinct(node: ast.IsDistinctFrom, scope: Scope) -> Fn:
     equal, one, two = compare("=", left, right), left.fn, right.fn
     negated = node.negated
 
-    def run(session: object, variables: object, row: object) -> bool:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bool:
         same = equal(session, variables, row)
         if same is None:
             same = one(session, variables, row) is None and two(session, variables, row) is None

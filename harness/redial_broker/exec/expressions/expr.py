@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.conversion.rules import UNTYPED
 
-Fn = Callable[[object, Sequence[object], tuple], object]
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Fn
+
 
 _ABSENT = -1
 
@@ -124,7 +127,9 @@ _ACCESS = {
 
 
 @lru_cache(maxsize=4096)
-def _factory(body: str, kinds: tuple[str, ...], names: tuple[str, ...], strict: bool) -> Callable:
+def _factory(
+    body: str, kinds: tuple[str, ...], names: tuple[str, ...], strict: bool
+) -> Callable[..., Any]:
     """make(a0, a1, ..., names...) -> closure with that body; operands are x0, x1, ..."""
     parameters = [f"{'x' if kind == 'constant' else 'a'}{i}" for i, kind in enumerate(kinds)]
     lines = [f"def make({', '.join([*parameters, *names])}):", " def run(session, variables, row):"]
@@ -162,7 +167,7 @@ def closure(body: str, parts: Sequence[Expr], *, strict: bool = True, **names: o
     return make(*values, *names.values())
 
 
-def strict(function: Callable, result: SqlType, parts: Sequence[Expr]) -> Expr:
+def strict(function: Callable[..., Any], result: SqlType, parts: Sequence[Expr]) -> Expr:
     """A deterministic function of values only: NULL in, NULL out, folded over constants."""
     call = ", ".join(f"x{i}" for i in range(len(parts)))
     fn = closure(f"return f({call})", parts, f=function)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import NVARCHAR_MAX, UNICODE_TYPES
 from redial_broker.exec.conversion.rules import group, shown_name
-from redial_broker.exec.expressions.expr import Expr, Fn, closure
+from redial_broker.exec.expressions.expr import Expr, closure
 from redial_broker.exec.expressions.operands import common_collation, converted
 from redial_broker.exec.expressions.registry import compile_expression, condition
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Fn
 
 _NEVER = "(?!)"
 _CLASS_SPECIAL = frozenset("\\]^-[&~|")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
-from redial_broker.exec.expressions.expr import Fn, closure
+from redial_broker.exec.expressions.expr import closure
 from redial_broker.exec.expressions.registry import (
     compile_condition,
     compile_expression,
     condition,
 )
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 
 @condition(ast.And)
@@ -26,7 +32,7 @@ def conjunction(parts: Sequence[Fn]) -> Fn:
     if len(parts) == 2:
         return _and_two(*parts)
 
-    def run(session: object, variables: object, row: object) -> bool | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bool | None:
         result: bool | None = True
         for part in parts:
             value = part(session, variables, row)
@@ -40,7 +46,7 @@ def conjunction(parts: Sequence[Fn]) -> Fn:
 
 
 def _and_two(one: Fn, two: Fn) -> Fn:
-    def run(session: object, variables: object, row: object) -> bool | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bool | None:
         first = one(session, variables, row)
         if first is False:
             return False
@@ -60,7 +66,7 @@ def disjunction(parts: Sequence[Fn]) -> Fn:
     if len(parts) == 1:
         return parts[0]
 
-    def run(session: object, variables: object, row: object) -> bool | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bool | None:
         result: bool | None = False
         for part in parts:
             value = part(session, variables, row)
@@ -81,7 +87,7 @@ def _not(node: ast.Not, scope: Scope) -> Fn:
 def negation(part: Fn) -> Fn:
     """NOT: unknown stays unknown."""
 
-    def run(session: object, variables: object, row: object) -> bool | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bool | None:
         value = part(session, variables, row)
         return None if value is None else not value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.collation import DEFAULT, Collation, find_collation
@@ -22,6 +23,11 @@ from redial_broker.exec.conversion.text import units
 from redial_broker.exec.expressions.expr import Expr, closure, constant, fold, null
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 def string_type(text: str, unicode: bool) -> SqlType:
@@ -101,7 +107,7 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
         raise SqlError(116)
     rows = query.rows
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         found = rows(session, variables, row)
         if not found:
             return None

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql.ast import Expression, Node, Predicate
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Fn
 
 _VALUES: dict[type, Callable[[Node, Scope], Expr]] = {}
 _CONDITIONS: dict[type, Callable[[Node, Scope], Fn]] = {}
 
 
-def compiles(*classes: type) -> Callable:
+def compiles(*classes: type) -> Callable[..., Any]:
     """Register the compiler of value nodes: (node, scope) -> Expr."""
 
-    def register(function: Callable[[Node, Scope], Expr]) -> Callable:
+    def register(function: Callable[[Node, Scope], Expr]) -> Callable[..., Any]:
         for cls in classes:
             _VALUES[cls] = function
         return function
@@ -25,10 +29,10 @@ def compiles(*classes: type) -> Callable:
     return register
 
 
-def condition(*classes: type) -> Callable:
+def condition(*classes: type) -> Callable[..., Any]:
     """Register the compiler of predicate nodes: (node, scope) -> closure of True, False or None."""
 
-    def register(function: Callable[[Node, Scope], Fn]) -> Callable:
+    def register(function: Callable[[Node, Scope], Fn]) -> Callable[..., Any]:
         for cls in classes:
             _CONDITIONS[cls] = function
         return function
@@ -50,7 +54,7 @@ def compile_condition(node: Predicate, scope: Scope) -> Fn:
     return _compile(_CONDITIONS, node, scope)
 
 
-def _compile(table: dict[type, Callable], node: Node, scope: Scope) -> object:
+def _compile(table: dict[type, Callable[..., Any]], node: Node, scope: Scope) -> object:
     compiler = table.get(type(node))
     if compiler is None:
         words = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(node).__name__)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.expressions.comparison import aligned, compare
-from redial_broker.exec.expressions.expr import Expr, Fn, closure
+from redial_broker.exec.expressions.expr import Expr, closure
 from redial_broker.exec.expressions.logic import conjunction, disjunction, negation
 from redial_broker.exec.expressions.operands import column_type, subquery
 from redial_broker.exec.expressions.registry import compile_expression, condition
 from redial_broker.exec.expressions.scope import Scope
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 _SET_FROM = 4
 
@@ -88,7 +95,7 @@ def _quantified(
     test = compare(op, one, two)
     decisive = quantifier == "ANY"
 
-    def run(session: object, variables: object, outer: object) -> bool | None:
+    def run(session: SessionState, variables: Values, outer: RowValues) -> bool | None:
         held = (value(session, variables, outer),)
         result: bool | None = not decisive
         for row in rows(session, variables, outer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import BIGINT, BIT, INTEGER_BITS, SqlType
@@ -13,6 +13,11 @@ from redial_broker.exec.expressions.comparison import key_of
 from redial_broker.exec.expressions.expr import Expr, fold, strict
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.functions.registry import UNLIMITED, Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 def _width(of: SqlType) -> int:
@@ -115,14 +120,14 @@ def _extreme(call: Call) -> Expr:
             raise call.invalid(arg, place)
     typed = [arg.type for arg in args if not arg.untyped] or [args[0].type]
     of = reduce(common_type, typed)
-    key: Callable | None = key_of(of)
+    key: Callable[..., Any] | None = key_of(of)
     collation = next((arg.collation for arg in args if arg.collation), None)
     if of.is_string and collation is not None:
         key = collation.key
     fns = tuple(converted(arg, of).fn for arg in args)
     pick = max if call.name == "GREATEST" else min
 
-    def run(session: Any, variables: Any, row: Any) -> Any:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         values = [x for x in (fn(session, variables, row) for fn in fns) if x is not None]
         return pick(values, key=key) if values else None
 

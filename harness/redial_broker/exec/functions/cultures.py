@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -26,6 +26,11 @@ from redial_broker.exec.functions.dotnet import (
     format_span,
 )
 from redial_broker.exec.functions.registry import Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _CULTURE_NAME = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -67,7 +72,7 @@ def _format(call: Call) -> Expr:
     named = converted(call.arg(2), nvarchar(128)).fn if call.count == 3 else None
     inner = value.fn
 
-    def run(session: Any, variables: Any, row: Any) -> str | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str | None:
         held, wanted = inner(session, variables, row), pattern(session, variables, row)
         chosen = culture(named(session, variables, row)) if named is not None else EN_US
         return None if held is None else write(held, wanted or "", chosen)
@@ -115,7 +120,7 @@ def parse_cast(node: ast.Cast, scope: Scope) -> Expr:
     )
     convert, attempt = explicit_conversion(NVARCHAR_MAX, of), node.function == "TRY_PARSE"
 
-    def run(session: Any, variables: Any, row: Any) -> Any:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         value = text(session, variables, row)
         chosen = culture(named(session, variables, row)) if named is not None else EN_US
         if value is None:

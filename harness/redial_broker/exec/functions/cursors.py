@@ -6,13 +6,18 @@ which of them is a switch (F-213); -3 is a variable that is not declared.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.types import SMALLINT
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.functions.registry import Call, function
 from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 @function("CURSOR_STATUS", 2)
@@ -27,7 +32,7 @@ def _cursor_status(call: Call) -> Expr:
     known = call.scope.variables.get(name)
     slot = known[0] if known is not None and known[1] is None else -1
 
-    def run(session: Any, variables: Any, row: Any) -> int | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> int | None:
         if source == "variable":
             if slot < 0:
                 return -3

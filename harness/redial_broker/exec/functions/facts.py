@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.collation import find_collation
 from redial_broker.engine.types import INT, SMALLINT, SQL_VARIANT, Variant
 from redial_broker.exec.expressions.expr import Expr, constant
 from redial_broker.exec.functions.registry import Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _SESSION = {
     "ANSI_NULLS": "ansi_nulls",
@@ -25,7 +30,7 @@ def _sessionproperty(call: Call) -> Expr:
     """SESSIONPROPERTY(option): 1 or 0, NULL for what is no such option."""
     name = call.text(0).fn
 
-    def run(session: Any, variables: Any, row: Any) -> Variant | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Variant | None:
         attribute = _SESSION.get((name(session, variables, row) or "").strip().upper())
         return None if attribute is None else Variant(INT, int(getattr(session.options, attribute)))
 
@@ -62,7 +67,7 @@ def _collationproperty(call: Call) -> Expr:
     """CodePage, LCID, ComparisonStyle and Version of a collation the broker has; else NULL."""
     name, wanted = call.text(0).fn, call.text(1).fn
 
-    def run(session: Any, variables: Any, row: Any) -> Variant | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Variant | None:
         collation, word = (
             name(session, variables, row),
             (wanted(session, variables, row) or "").lower(),

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import nvarchar
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.functions.registry import Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 MAX_MESSAGE = 2047
 """Characters of a message; a longer one ends in three dots."""
@@ -93,7 +99,7 @@ def _formatmessage(call: Call) -> Expr:
     arguments = tuple(arg.fn for arg in call.args()[1:])
     text = template.fn
 
-    def run(session: object, variables: object, row: object) -> str | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str | None:
         pattern = text(session, variables, row)
         if pattern is None:
             return None

@@ -6,7 +6,7 @@ Rules: the functions' pages; which state an error has: F-223.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -19,6 +19,11 @@ from redial_broker.exec.functions import jsontext
 from redial_broker.exec.functions.jsontext import ARRAY, OBJECT, Json, Path, parse_path
 from redial_broker.exec.functions.jsonvalues import is_json, json_writer
 from redial_broker.exec.functions.registry import Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _VALUE_LENGTH = 4000
 
@@ -222,7 +227,7 @@ def _json_object(node: ast.JsonObject, scope: Scope) -> Expr:
     ]
     absent = node.absent
 
-    def run(session: Any, variables: Any, row: Any) -> str:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str:
         found = []
         for key, value, write in pairs:
             name, held = key(session, variables, row), value(session, variables, row)
@@ -241,7 +246,7 @@ def _json_array(node: ast.JsonArray, scope: Scope) -> Expr:
     items = [_held(value, scope) for value in node.values]
     absent = node.absent
 
-    def run(session: Any, variables: Any, row: Any) -> str:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str:
         found = []
         for value, write in items:
             held = value(session, variables, row)

@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
@@ -29,6 +30,11 @@ from redial_broker.exec.expressions.comparison import key_of
 from redial_broker.exec.expressions.expr import Expr, strict
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.functions.registry import UNLIMITED, Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _WIDE = Context(prec=400)
 """Enough digits for any float with 60 places."""
@@ -276,7 +282,7 @@ def _isnumeric(call: Call) -> Expr:
         return Expr(lambda session, variables, row: answer, INT, False, True, answer)
     inner = argument.fn
 
-    def run(session: object, variables: object, row: object) -> int:
+    def run(session: SessionState, variables: Values, row: RowValues) -> int:
         text = inner(session, variables, row)
         return int(
             text is not None and (text.strip() in _LONE_SIGNS or bool(_NUMERIC.fullmatch(text)))
@@ -330,7 +336,7 @@ def _checksum(call: Call) -> Expr:
         raise call.invalid(args[0], 1)
     shapes = tuple((arg.fn, key_of(arg.type)) for arg in args)
 
-    def run(session: object, variables: object, row: object) -> int:
+    def run(session: SessionState, variables: Values, row: RowValues) -> int:
         total = 0
         for fn, key in shapes:
             value = fn(session, variables, row)

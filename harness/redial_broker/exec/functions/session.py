@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import (
@@ -24,6 +26,11 @@ from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.registry import compiles
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions.registry import Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _IDENTITY_TYPE = decimal_type(38, 0)
 
@@ -92,7 +99,7 @@ _ERROR_PARTS = {
 def _error_part(call: Call) -> Expr:
     of, name = _ERROR_PARTS[call.name]
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         info = session.error_info
         if info is None:
             return None
@@ -187,7 +194,7 @@ def _context_info(call: Call) -> Expr:
 def _session_context(call: Call) -> Expr:
     key = converted(call.arg(0), nvarchar(128)).fn
 
-    def run(session: object, variables: object, row: object) -> Variant | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Variant | None:
         name = key(session, variables, row)
         if name is None:
             return None
@@ -223,7 +230,7 @@ _CONNECTION_PROPERTIES = {
 def _connectionproperty(call: Call) -> Expr:
     name = call.text(0).fn
 
-    def run(session: object, variables: object, row: object) -> Variant | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Variant | None:
         wanted = name(session, variables, row)
         value = _CONNECTION_PROPERTIES.get(wanted.lower()) if wanted else None
         return None if value is None else Variant(nvarchar(48), value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import SqlError
@@ -30,6 +31,11 @@ from redial_broker.exec.functions.registry import (
     varying,
     wide_like,
 )
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 
 def _like_argument(result: Expr, argument: Expr) -> Expr:
@@ -378,7 +384,7 @@ def _concat(call: Call) -> Expr:
     of = _joined_type(parts)
     fns, limit = tuple(part.fn for part in parts), of.length
 
-    def run(session: object, variables: object, row: object) -> str:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str:
         text = "".join([x for x in (fn(session, variables, row) for fn in fns) if x is not None])
         return text if limit == MAX or len(text) <= limit // 2 else clip(text, limit)
 
@@ -397,7 +403,7 @@ def _concat_ws(call: Call) -> Expr:
         of = sql_type(of.name, MAX)
     separator, fns = parts[0].fn, tuple(part.fn for part in parts[1:])
 
-    def run(session: object, variables: object, row: object) -> str:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str:
         between = separator(session, variables, row) or ""
         return between.join(
             [x for x in (fn(session, variables, row) for fn in fns) if x is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import NotSupported
 from redial_broker.engine.types import INT, UNICODE_TYPES, VARBINARY_MAX, varbinary
@@ -13,6 +13,11 @@ from redial_broker.exec.conversion.text import to_ansi, to_utf16
 from redial_broker.exec.expressions.expr import Expr, strict
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.functions.registry import UNLIMITED, Call, function
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 _MASK = (1 << 32) - 1
 
@@ -79,7 +84,7 @@ def _binary_checksum(call: Call) -> Expr:
         else:
             raise call.refuse(f"BINARY_CHECKSUM of {arg.type.name}")
 
-    def run(session: Any, variables: Any, row: Any) -> int:
+    def run(session: SessionState, variables: Values, row: RowValues) -> int:
         total = 0
         for fn, number in parts:
             value = fn(session, variables, row)
@@ -95,7 +100,7 @@ def _crypt_gen_random(call: Call) -> Expr:
     """Bytes of the session's own stream: random to a program, the same in every run."""
     length = call.integer(0).fn
 
-    def run(session: Any, variables: Any, row: Any) -> bytes | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bytes | None:
         wanted = length(session, variables, row)
         if wanted is None or not 1 <= wanted <= 8000:
             return None

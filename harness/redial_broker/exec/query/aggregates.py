@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import Collation
@@ -17,12 +17,17 @@ from redial_broker.engine.types import BIGINT, FLOAT, INT, MAX, SqlType, decimal
 from redial_broker.exec.conversion.numbers import BOUNDS
 from redial_broker.exec.conversion.rules import group, shown_name
 from redial_broker.exec.expressions import compile_expression, key_of
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions import AGGREGATES
 from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.statistics import STATISTICS, checksum, statistic
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 SUPPORTED = STATISTICS | {
     "COUNT",
@@ -47,11 +52,11 @@ class Aggregate:
     that is no gain.
     """
 
-    compute: Callable[[Any, Any, list[tuple]], Any]
+    compute: Callable[[SessionState, Values, list[RowValues]], Any]
     type: SqlType
     nullable: bool = True
     collation: Collation | None = None
-    running: Callable[[], tuple[Callable, Callable]] | None = None
+    running: Callable[[], tuple[Callable[..., Any], Callable[..., Any]]] | None = None
 
 
 def is_windowed_aggregate(name: str) -> bool:
@@ -125,11 +130,11 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     return _sum(name, operand, values)
 
 
-def _counter(fn: Fn) -> Callable[[], tuple[Callable, Callable]]:
-    def begin() -> tuple[Callable, Callable]:
+def _counter(fn: Fn) -> Callable[[], tuple[Callable[..., Any], Callable[..., Any]]]:
+    def begin() -> tuple[Callable[..., Any], Callable[..., Any]]:
         count = 0
 
-        def add(session: Any, variables: Any, row: tuple) -> None:
+        def add(session: SessionState, variables: Values, row: RowValues) -> None:
             nonlocal count
             count += fn(session, variables, row) is not None
 
@@ -142,7 +147,9 @@ def _count_type(name: str) -> SqlType:
     return INT if name == "COUNT" else BIGINT
 
 
-def _values(operand: Expr, distinct: bool) -> Callable[[Any, Any, list[tuple]], list]:
+def _values(
+    operand: Expr, distinct: bool
+) -> Callable[[SessionState, Values, list[RowValues]], list[Any]]:
     fn = operand.fn
     if not distinct:
         return lambda session, variables, rows: [
@@ -150,7 +157,7 @@ def _values(operand: Expr, distinct: bool) -> Callable[[Any, Any, list[tuple]], 
         ]
     key = comparison_key(operand.type, operand.collation)
 
-    def run(session: Any, variables: Any, rows: list[tuple]) -> list:
+    def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[Any]:
         found: dict[Any, Any] = {}
         for row in rows:
             value = fn(session, variables, row)
@@ -161,21 +168,21 @@ def _values(operand: Expr, distinct: bool) -> Callable[[Any, Any, list[tuple]], 
     return run
 
 
-def _extreme(name: str, operand: Expr, values: Callable) -> Aggregate:
+def _extreme(name: str, operand: Expr, values: Callable[..., Any]) -> Aggregate:
     of = operand.type
     if of.name in {"bit", "xml", "text", "ntext", "image"}:
         raise SqlError(8117, shown_name(of), name.lower(), aborts="scope")
     key = comparison_key(of, operand.collation)
     pick = min if name == "MIN" else max
 
-    def run(session: Any, variables: Any, rows: list[tuple]) -> Any:
+    def run(session: SessionState, variables: Values, rows: list[RowValues]) -> Any:
         found = values(session, variables, rows)
         return pick(found, key=key) if found else None
 
     return Aggregate(run, of, True, operand.collation)
 
 
-def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
+def _sum(name: str, operand: Expr, values: Callable[..., Any]) -> Aggregate:
     of = operand.type
     kind = group(of)
     if kind not in {"int", "exact", "money", "float"} or of.name == "bit":
@@ -185,7 +192,7 @@ def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
     limit = Decimal(10) ** (result.precision - result.scale) if kind == "exact" else None
     zero: Any = Decimal(0) if kind in {"exact", "money"} else 0
 
-    def run(session: Any, variables: Any, rows: list[tuple]) -> Any:
+    def run(session: SessionState, variables: Values, rows: list[RowValues]) -> Any:
         found = values(session, variables, rows)
         if not found:
             return None
@@ -198,10 +205,10 @@ def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
             raise SqlError(8115, "expression", "numeric")
         return divide(total, count) if name == "AVG" else total
 
-    def begin() -> tuple[Callable, Callable]:
+    def begin() -> tuple[Callable[..., Any], Callable[..., Any]]:
         total, count = zero, 0
 
-        def add(session: Any, variables: Any, row: tuple) -> None:
+        def add(session: SessionState, variables: Values, row: RowValues) -> None:
             nonlocal total, count
             value = operand.fn(session, variables, row)
             if value is not None:
@@ -248,7 +255,7 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     ]
     limit = None if result.length == MAX else result.length
 
-    def run(session: Any, variables: Any, rows: list[tuple]) -> Any:
+    def run(session: SessionState, variables: Values, rows: list[RowValues]) -> Any:
         rows = sort_rows(rows, order, session, variables)
         parts = [x for row in rows if (x := text(session, variables, row)) is not None]
         if not parts:
@@ -262,8 +269,8 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
 
 
 def sort_rows(
-    rows: list[tuple], order: list[tuple[Expr, bool]], session: Any, variables: Any
-) -> list[tuple]:
+    rows: list[RowValues], order: list[tuple[Expr, bool]], session: SessionState, variables: Values
+) -> list[RowValues]:
     """Rows in the order of (expression, descending) pairs; NULLs first, last when descending."""
     for expr, descending in reversed(order):
         key, fn = comparison_key(expr.type, expr.collation), expr.fn
@@ -272,6 +279,6 @@ def sort_rows(
 
 
 def _row_key(
-    key: Callable[[Any], Any], fn: Fn, session: Any, variables: Any
-) -> Callable[[tuple], Any]:
+    key: Callable[[Any], Any], fn: Fn, session: SessionState, variables: Values
+) -> Callable[[RowValues], Any]:
     return lambda row: key(fn(session, variables, row))

@@ -5,9 +5,8 @@ Sources: pages of RANK, NTILE, LAG, FIRST_VALUE, CUME_DIST, PERCENT_RANK, PERCEN
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -18,8 +17,10 @@ from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.frames import compile_frame
 
-Values = Callable[[Any, Any, list[tuple], list[Any]], list[Any]]
-"""(session, variables, ordered rows of a partition, their order keys) -> one value per row."""
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values, Windowed
+    from redial_broker.exec.session import SessionState
 
 RANKS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE"})
 DISTRIBUTIONS = frozenset({"PERCENT_RANK", "CUME_DIST"})
@@ -29,7 +30,7 @@ PERCENTILES = frozenset({"PERCENTILE_CONT", "PERCENTILE_DISC"})
 ANALYTIC = RANKS | DISTRIBUTIONS | OFFSETS | ENDS | PERCENTILES
 
 
-def compile_analytic(node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlType, bool]:
+def compile_analytic(node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, SqlType, bool]:
     """(values, type, nullable) of a function that only exists with OVER. Raises 4112, 10752."""
     name, over = node.name.name.upper(), node.over
     if name in PERCENTILES:
@@ -74,13 +75,17 @@ def _dense(keys: list[Any]) -> list[int]:
     return ranks
 
 
-def _percent_ranks(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[float]:
+def _percent_ranks(
+    session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+) -> list[float]:
     """(rank - 1) / (rows - 1); 0 for the only row."""
     last = len(keys) - 1
     return [(rank - 1) / last if last else 0.0 for rank in _ranks(keys)]
 
 
-def _cumulative(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[float]:
+def _cumulative(
+    session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+) -> list[float]:
     """Rows at or before the row in the order, by all rows."""
     found: list[float] = []
     for number in range(len(keys), 0, -1):
@@ -89,7 +94,7 @@ def _cumulative(session: Any, variables: Any, rows: list[tuple], keys: list[Any]
     return found[::-1]
 
 
-def _tiles(node: ast.FunctionCall, scope: Scope) -> Values:
+def _tiles(node: ast.FunctionCall, scope: Scope) -> Windowed:
     """NTILE: groups as equal as can be, the greater ones first. Raises 4195, 4199."""
     if len(node.arguments) != 1:
         raise SqlError(174, node.name.name, 1, aborts="scope")
@@ -98,7 +103,9 @@ def _tiles(node: ast.FunctionCall, scope: Scope) -> Values:
             raise SqlError(4195, part.parts[-1], aborts="scope")
     count = converted(compile_expression(node.arguments[0], scope), BIGINT).fn
 
-    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[int]:
+    def run(
+        session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+    ) -> list[int]:
         groups = count(session, variables, rows[0])
         if groups is None or groups <= 0:
             raise SqlError(4199, groups or 0, 1, "ntile")
@@ -111,7 +118,7 @@ def _tiles(node: ast.FunctionCall, scope: Scope) -> Values:
     return run
 
 
-def _neighbour(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlType, bool]:
+def _neighbour(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, SqlType, bool]:
     """LAG and LEAD(value, offset, default); 8730 for a negative offset."""
     if not 1 <= len(node.arguments) <= 3:
         raise SqlError(10755, node.name.name, 1, 3, aborts="scope")
@@ -123,7 +130,9 @@ def _neighbour(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values,
         other = converted(compile_expression(node.arguments[2], scope), value.type).fn
     sign, skip = (-1 if name == "LAG" else 1), node.nulls == "IGNORE"
 
-    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+    def run(
+        session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+    ) -> list[Any]:
         values = [value.fn(session, variables, row) for row in rows]
         found = []
         for number, row in enumerate(rows):
@@ -154,7 +163,7 @@ def _away(values: list[Any], number: int, sign: int, distance: int, skip: bool) 
     return at
 
 
-def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlType, bool]:
+def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, SqlType, bool]:
     """FIRST_VALUE and LAST_VALUE over the frame."""
     if len(node.arguments) != 1:
         raise SqlError(174, node.name.name, 1, aborts="scope")
@@ -162,7 +171,9 @@ def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlTy
     spans = compile_frame(node.over)
     first, skip = name == "FIRST_VALUE", node.nulls == "IGNORE"
 
-    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+    def run(
+        session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+    ) -> list[Any]:
         values = [value.fn(session, variables, row) for row in rows]
         found = []
         for start, stop in spans(keys):
@@ -175,7 +186,7 @@ def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlTy
     return run, value.type, True
 
 
-def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlType, bool]:
+def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, SqlType, bool]:
     """PERCENTILE_CONT interpolates, PERCENTILE_DISC takes a value; NULLs do not count."""
     if node.within_group is None:
         raise SqlError(10754, node.name.name, aborts="scope")
@@ -197,7 +208,9 @@ def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Values
         raise SqlError(8117, shown_name(value.type), name.lower(), aborts="scope")
     pick = _interpolated if continuous else _discrete
 
-    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+    def run(
+        session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+    ) -> list[Any]:
         values = [x for row in rows if (x := value.fn(session, variables, row)) is not None]
         return [pick(values, part) if values else None] * len(rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -17,7 +17,7 @@ from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.broker_names import named_columns
 from redial_broker.exec.query.hints import DIRTY, LEVELS, Hints, parse_hints
 from redial_broker.exec.query.pivot import pivoted, unpivoted
-from redial_broker.exec.query.rowset import QueryColumn, QueryScope, Rows, query_scope, scope_width
+from redial_broker.exec.query.rowset import QueryColumn, QueryScope, query_scope, scope_width
 from redial_broker.exec.query.rowset_functions import rowset_function
 from redial_broker.exec.query.sources import (
     Source,
@@ -37,6 +37,11 @@ from redial_broker.exec.query.through import (
 from redial_broker.exec.query.views import inside_view, view_rowset
 from redial_broker.exec.routines import table_function
 from redial_broker.exec.xml.methods import compile_nodes, receiver
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
 
 
 class Binder:
@@ -123,7 +128,7 @@ class Binder:
             for part in node.call.arguments
         ]
 
-        def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
             return list(
                 answer(
                     session,
@@ -217,7 +222,7 @@ class Binder:
         nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
         leveled = bool(hints.names & LEVELS)
 
-        def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
             if session.isolation == "snapshot" and not leveled:
                 raise NotSupported(
                     "SELECT from a queue under SNAPSHOT without a hint for another "
@@ -334,15 +339,15 @@ class Binder:
 def _settled(view: VirtualTable) -> Rows:
     """Rows of a view whose plain reads wait for uncommitted work."""
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         view.wait_for_others(session)
         return view.rows(session)
 
     return rows
 
 
-def _lookup(view: VirtualTable, column: str, waits: bool) -> Callable[[Any, Any], list[tuple]]:
-    def rows(session: Any, value: Any) -> list[tuple]:
+def _lookup(view: VirtualTable, column: str, waits: bool) -> Callable[[Any, Any], list[RowValues]]:
+    def rows(session: SessionState, value: Any) -> list[RowValues]:
         if waits:
             view.wait_for_others(session)
         return view.rows_with(session, column, value)

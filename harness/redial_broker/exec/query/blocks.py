@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.expressions import compile_condition, compile_expression
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.aggregates import has_aggregate
 from redial_broker.exec.query.froms import From, compile_from
@@ -26,11 +26,14 @@ from redial_broker.exec.query.ordering import (
     sort_pairs,
     with_ties,
 )
-from redial_broker.exec.query.rowset import QueryColumn, Rows, Rowset, fit, scope_width
+from redial_broker.exec.query.rowset import QueryColumn, Rowset, fit, scope_width
 from redial_broker.exec.query.windows import Windows
 from redial_broker.exec.sequences import next_value
 
-Count = Fn | None
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Projection, Rows, Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -154,7 +157,7 @@ class Block:
             or any(has_aggregate(item) for item in self.tail.order_by)
         )
 
-    def _limit(self) -> Count:
+    def _limit(self) -> Fn | None:
         """How many rows must be read at most, when nothing but TOP or EXISTS decides that."""
         select = self.select
         windowed = any(
@@ -171,7 +174,7 @@ class Block:
         if most is None:
             return None
 
-        def limit(session: Any, variables: Any, row: tuple) -> int:
+        def limit(session: SessionState, variables: Values, row: RowValues) -> int:
             return most
 
         limit.positive = most > 0  # then one key of a unique index needs no limit
@@ -275,7 +278,7 @@ class Block:
         if group is None and having is None and not windows.found and not memo and not base:
             return lambda session, variables, row: read(session, variables, ())
 
-        def run(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def run(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             if blank:
                 memo[:] = blank
             outer = fit(outer, base)
@@ -292,7 +295,7 @@ class Block:
         """The block as a rowset."""
         return Rowset(self.columns, self.rows(), self.correlated, self.from_.paths)
 
-    def project(self) -> Callable[[Any, Any, tuple], tuple]:
+    def project(self) -> Projection:
         """(session, variables, source row) -> output row."""
         return projection([item.expr for item in self.items])
 
@@ -313,7 +316,7 @@ class Block:
                 project(session, variables, row) for row in read(session, variables, outer)
             ]
 
-        def run(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def run(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             found = read(session, variables, outer)
             if top is not None:
                 found = found[: top(session, variables, outer, len(found))]
@@ -323,10 +326,10 @@ class Block:
 
         return run
 
-    def _ordered(self, read: Rows, project: Callable[[Any, Any, tuple], tuple]) -> Rows:
+    def _ordered(self, read: Rows, project: Projection) -> Rows:
         arrange = self.arrange()
 
-        def run(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def run(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             pairs = [
                 (row, project(session, variables, row)) for row in read(session, variables, outer)
             ]
@@ -334,14 +337,18 @@ class Block:
 
         return run
 
-    def arrange(self) -> Callable[[Any, Any, tuple, list[tuple]], list[tuple]]:
+    def arrange(
+        self,
+    ) -> Callable[[SessionState, Values, RowValues, list[RowValues]], list[RowValues]]:
         """DISTINCT, ORDER BY, TOP, OFFSET over (source row, output row) pairs."""
         keys, top, most = self.sort, self.top, self.most
         ties = self.select.top is not None and self.select.top.with_ties
         unique = row_key(self.columns) if self.select.distinct else None
         page = offset_of(self.tail.offset, self.outer)
 
-        def run(session: Any, variables: Any, row: tuple, pairs: list[tuple]) -> list[tuple]:
+        def run(
+            session: SessionState, variables: Values, row: RowValues, pairs: list[RowValues]
+        ) -> list[RowValues]:
             if unique is not None:
                 pairs = distinct(pairs, lambda pair: unique(pair[1]))
             if keys:
@@ -358,21 +365,21 @@ class Block:
 
 def offset_of(
     node: ast.Offset | None, scope: Scope
-) -> Callable[[Any, Any, tuple, list], list] | None:
+) -> Callable[[SessionState, Values, RowValues, list[Any]], list[Any]] | None:
     """OFFSET and FETCH as a function of the ordered rows."""
     if node is None:
         return None
     skip = row_count(node.skip, scope, 10742)
     count = row_count(node.count, scope, 10744, 1) if node.count is not None else None
 
-    def run(session: Any, variables: Any, row: tuple, rows: list) -> list:
+    def run(session: SessionState, variables: Values, row: RowValues, rows: list[Any]) -> list[Any]:
         rows = rows[skip(session, variables, row) :]
         return rows if count is None else rows[: count(session, variables, row)]
 
     return run
 
 
-def projection(exprs: list[Expr]) -> Callable[[Any, Any, tuple], tuple]:
+def projection(exprs: list[Expr]) -> Projection:
     """(session, variables, source row) -> output row."""
     if all(expr.index >= 0 for expr in exprs):
         places = [expr.index for expr in exprs]

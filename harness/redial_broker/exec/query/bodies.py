@@ -11,14 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.exec.expressions import compile_condition
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.query.rowset import Rows, fit
+from redial_broker.exec.query.rowset import fit
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Projection, Rows, Values
+    from redial_broker.exec.session import SessionState
 
 Column = Callable[[ast.ColumnRef], "int | None"]
 """column reference -> ordinal in the query's output, None when it means something else."""
@@ -54,9 +59,9 @@ class Written:
     names: list[str]
     types: list[Any]
     securables: list[Any]
-    value: Callable[[int], Callable[[Any, Any, tuple], Any]] | None
-    visible: Callable[[Any, Any, tuple], bool] | None
-    checks: list[Callable[[Any, Any, tuple], bool]] = field(default_factory=list)
+    value: Callable[[int], Fn] | None
+    visible: Callable[[SessionState, Values, RowValues], bool] | None
+    checks: list[Callable[[SessionState, Values, RowValues], bool]] = field(default_factory=list)
     hidden: dict[int, int] = field(default_factory=dict)
 
 
@@ -141,7 +146,7 @@ class Body:
         read, arrange = block.source_rows(), block.arrange()
         project, key_at = block.project(), source.offset + len(source.columns)
 
-        def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             pairs = [
                 (row, project(session, variables, row)) for row in read(session, variables, outer)
             ]
@@ -204,7 +209,7 @@ class Body:
         return made
 
 
-def _image(block: Any, source: Any) -> Callable[[Any, Any, tuple], tuple]:
+def _image(block: Any, source: Any) -> Projection:
     """(session, variables, base row) -> the row the block's expressions are evaluated over."""
     behind, front = source.behind, (None,) * block.base
     if behind is None:
@@ -217,8 +222,8 @@ def _image(block: Any, source: Any) -> Callable[[Any, Any, tuple], tuple]:
     )
 
 
-def _value(block: Any, image: Callable) -> Callable[[int], Callable[[Any, Any, tuple], Any]]:
-    def column(ordinal: int) -> Callable[[Any, Any, tuple], Any]:
+def _value(block: Any, image: Callable[..., Any]) -> Callable[[int], Fn]:
+    def column(ordinal: int) -> Fn:
         fn = block.items[ordinal].expr.fn
         return lambda session, variables, row: fn(
             session, variables, image(session, variables, row)
@@ -228,12 +233,12 @@ def _value(block: Any, image: Callable) -> Callable[[int], Callable[[Any, Any, t
 
 
 def _visible(
-    block: Any, where: ast.Predicate | None, image: Callable, behind: Written | None
-) -> Callable:
+    block: Any, where: ast.Predicate | None, image: Callable[..., Any], behind: Written | None
+) -> Callable[..., Any]:
     test = None if where is None else compile_condition(where, block.from_.scope)
     below = behind.visible if behind is not None else None
 
-    def visible(session: Any, variables: Any, row: tuple) -> bool:
+    def visible(session: SessionState, variables: Values, row: RowValues) -> bool:
         if below is not None and not below(session, variables, row):
             return False
         return test is None or test(session, variables, image(session, variables, row)) is True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -23,6 +23,11 @@ from redial_broker.exec.query.rowset import QueryColumn, Rowset, fit, scope_widt
 from redial_broker.exec.query.sources import rename
 from redial_broker.exec.query.subqueries import Subquery
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
 MAX_RECURSION = 100
 """Levels of a recursive common table without OPTION (MAXRECURSION)."""
 
@@ -36,7 +41,7 @@ class QueryCompiler:
         self.context = context
         self.max_recursion = MAX_RECURSION
         self.hints = NO_QUERY_HINTS
-        self.enclosing: list | None = None  # memo of the block a subquery is compiled in
+        self.enclosing: list[Any] | None = None  # memo of the block a subquery is compiled in
 
     def note_options(self, node: Any) -> None:
         """OPTION of the statement; MAXRECURSION 0 lifts the limit (query hints page)."""
@@ -119,7 +124,7 @@ class QueryCompiler:
         tail = Tail(node.order_by or [], node.offset, most)
         return Block(node.body, tail, outer, self, common, choose)
 
-    def subquery_hook(self, common: Common, memo: list | None) -> Callable[..., Subquery]:
+    def subquery_hook(self, common: Common, memo: list[Any] | None) -> Callable[..., Subquery]:
         """What ``Scope.compile_subquery`` calls in a block with these common tables."""
 
         def compile_inner(scope: Scope) -> Callable[..., Rowset]:
@@ -129,7 +134,7 @@ class QueryCompiler:
 
         return lambda query, scope: Subquery(query, compile_inner(scope), memo)
 
-    def inside(self, memo: list | None, compile_it: Callable[[], Rowset]) -> Rowset:
+    def inside(self, memo: list[Any] | None, compile_it: Callable[[], Rowset]) -> Rowset:
         """Compile what runs many times per run of the block that owns ``memo``."""
         before, self.enclosing = self.enclosing, memo
         try:
@@ -186,7 +191,7 @@ class QueryCompiler:
         if not members or _refers(body, table.name):
             raise self.context.not_supported(table, "this form of a recursive common table")
         anchor = self._named(self._body(body, outer, known), table)
-        round_before: list[list[tuple]] = [[]]
+        round_before: list[list[RowValues]] = [[]]
         inner = dict(known)
         inner[table.name.lower()] = lambda: Rowset(
             anchor.columns, lambda session, variables, row: round_before[0], True
@@ -197,7 +202,7 @@ class QueryCompiler:
         converts = [_converter(member.columns, anchor.columns) for member in rounds]
         limit = self.max_recursion
 
-        def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             found = last = anchor.rows(session, variables, outer)
             level = 0
             while last:
@@ -263,7 +268,7 @@ class QueryCompiler:
         page = offset_of(node.offset, outer)
         inner, base = rowset.rows, scope_width(outer)
 
-        def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             outer = fit(outer, base)
             pairs = [(outer, row) for row in inner(session, variables, outer)]
             found = [row for _, row in sort_pairs(pairs, keys, session, variables)]
@@ -289,7 +294,7 @@ class QueryCompiler:
             columns = [_combined(one, two) for one, two in zip(columns, other)]
         lines = [(project, _converter(own, columns)) for own, project in rowsets]
 
-        def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
             row = fit(row, width)
             return [convert([project(session, variables, row)])[0] for project, convert in lines]
 
@@ -324,7 +329,7 @@ def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:
 
 def _converter(
     source: list[QueryColumn], target: list[QueryColumn]
-) -> Callable[[list[tuple]], list[tuple]]:
+) -> Callable[[list[RowValues]], list[RowValues]]:
     """Rows of one branch as rows of the combined types."""
     converts = [
         None if one.untyped or one.type is two.type else implicit_conversion(one.type, two.type)
@@ -333,7 +338,7 @@ def _converter(
     if not any(converts):
         return lambda rows: rows
 
-    def run(rows: list[tuple]) -> list[tuple]:
+    def run(rows: list[RowValues]) -> list[RowValues]:
         return [
             tuple([x if convert is None else convert(x) for convert, x in zip(converts, row)])
             for row in rows
@@ -344,14 +349,14 @@ def _converter(
 
 def _operation(
     op: str, columns: list[QueryColumn]
-) -> Callable[[list[tuple], list[tuple]], list[tuple]]:
+) -> Callable[[list[RowValues], list[RowValues]], list[RowValues]]:
     if op == "UNION ALL":
         return lambda left, right: left + right
     key = row_key(columns)
     if op == "UNION":
         return lambda left, right: distinct(left + right, key)
 
-    def select(left: list[tuple], right: list[tuple]) -> list[tuple]:
+    def select(left: list[RowValues], right: list[RowValues]) -> list[RowValues]:
         known = {key(row) for row in right}
         wanted = op == "INTERSECT"
         return [row for row in distinct(left, key) if (key(row) in known) is wanted]

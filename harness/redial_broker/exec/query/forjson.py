@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -13,6 +13,13 @@ from redial_broker.exec.functions.jsontext import json_string
 from redial_broker.exec.functions.jsonvalues import is_json, json_writer
 from redial_broker.exec.query.levels import Level, keys_of, levels_of
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
+
+    Objects = Callable[[list[RowValues]], list[str]]
 
 TEXT_COLUMN = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR JSON result."""
@@ -42,7 +49,9 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
         objects = _auto(node, columns, writers, block, fail, context)
     rows_of, root = rowset.rows, node.root
 
-    def count_and_text(session: Any, variables: Any, row: tuple) -> tuple[int, str | None]:
+    def count_and_text(
+        session: SessionState, variables: Values, row: RowValues
+    ) -> tuple[int, str | None]:
         found = rows_of(session, variables, row)
         if not found:
             return 0, None
@@ -51,16 +60,13 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
             text = f"[{text}]"
         return len(found), text if root is None else f"{{{json_string(root)}:{text}}}"
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         _, text = count_and_text(session, variables, row)
         return [] if text is None else [(text,)]
 
     made = Rowset([QueryColumn(TEXT_COLUMN, NVARCHAR_MAX)], rows, rowset.correlated, rowset.paths)
     made.streamed = count_and_text
     return made
-
-
-Objects = Callable[[list[tuple]], list[str]]
 
 
 # ---------------------------------------------------------------------- PATH
@@ -90,7 +96,7 @@ def _path(
         latest = steps
     nulls = node.include_null_values
 
-    def write(shape: dict[str, Any], row: tuple) -> str:
+    def write(shape: dict[str, Any], row: RowValues) -> str:
         parts = []
         for name, held in shape.items():
             if isinstance(held, int):
@@ -124,7 +130,7 @@ def _auto(
     nulls = node.include_null_values
     keys = [None if level.single else keys_of(level, columns) for level in levels]
 
-    def own(level: Level, row: tuple) -> list[str]:
+    def own(level: Level, row: RowValues) -> list[str]:
         return [
             f"{json_string(columns[place].name)}:"
             f"{'null' if row[place] is None else writers[place](row[place])}"
@@ -132,7 +138,7 @@ def _auto(
             if row[place] is not None or nulls
         ]
 
-    def nested(rows: list[tuple], depth: int) -> list[str]:
+    def nested(rows: list[RowValues], depth: int) -> list[str]:
         level = levels[depth]
         if depth == len(levels) - 1:
             return ["{" + ",".join(own(level, row)) + "}" for row in rows]

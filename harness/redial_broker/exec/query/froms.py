@@ -5,21 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Index
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.expressions import compile_condition, compile_expression
-from redial_broker.exec.expressions.expr import Fn
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice, narrow
 from redial_broker.exec.query.joins import StepCompiler, run_steps
 from redial_broker.exec.query.names import Names, conjuncts
 from redial_broker.exec.query.paths import Path
-from redial_broker.exec.query.rowset import QueryScope, Rows, query_scope, scope_width
+from redial_broker.exec.query.rowset import QueryScope, query_scope, scope_width
 from redial_broker.exec.query.sources import Source
 from redial_broker.exec.query.tree import (
     FilterStep,
@@ -32,6 +31,9 @@ from redial_broker.exec.query.tree import (
     TreeBuilder,
 )
 from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Fn, Rows
 
 _TEXT_ORDERED = frozenset({"sql_variant", "binary", "varbinary"})
 
@@ -59,7 +61,7 @@ def compile_from(
     outer: Scope,
     compiler: Any,
     common: dict[str, Any],
-    memo: list,
+    memo: list[Any],
     *,
     readers: list[Any],
     limit: Fn | None = None,
@@ -157,7 +159,7 @@ def _scope(
     base: int,
     compiler: Any,
     common: dict[str, Any],
-    memo: list | None,
+    memo: list[Any] | None,
 ) -> QueryScope:
     columns = [column for source in sources for column in source.scope_columns()]
     scope = query_scope(outer, columns, base + sum(source.width for source in sources))

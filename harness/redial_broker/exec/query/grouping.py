@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -21,6 +21,11 @@ from redial_broker.exec.query.grouping_sets import expressions, grouping_sets
 from redial_broker.exec.query.names import Names
 from redial_broker.exec.query.rowset import QueryScope, fit, query_scope, scope_width
 from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 
 class Grouping:
@@ -114,7 +119,7 @@ class Grouping:
                 raise SqlError(8161, at, name, aborts="scope")
             numbers.append(self.canonical.index(canonical))
 
-        def run(session: Any, variables: Any, row: tuple) -> int:
+        def run(session: SessionState, variables: Values, row: RowValues) -> int:
             bits = 0
             for number in numbers:
                 bits = bits * 2 + (number not in row[place][-1])
@@ -140,23 +145,27 @@ class Grouping:
         )
 
     # ------------------------------------------------------------------ running
-    def runner(self) -> Callable[[Any, Any, tuple, list[tuple]], list[tuple]]:
+    def runner(
+        self,
+    ) -> Callable[[SessionState, Values, RowValues, list[RowValues]], list[RowValues]]:
         """run(session, variables, outer row, rows) -> group rows, in order of first appearance."""
         keys = [(key.fn, comparison_key(key.type, key.collation)) for key in self.keys]
         aggregates, base = self.aggregates, self.base
         sets = [[number in chosen for number in range(len(keys))] for chosen in self.sets]
         marks = [frozenset(chosen) for chosen in self.sets]
 
-        def run(session: Any, variables: Any, outer: tuple, rows: list[tuple]) -> list[tuple]:
+        def run(
+            session: SessionState, variables: Values, outer: RowValues, rows: list[RowValues]
+        ) -> list[RowValues]:
             outer = fit(outer, base)
-            made: list[tuple] = []
+            made: list[RowValues] = []
             total = (
                 bool(rows)
                 or len(marks) == 1
                 or value(session.engine, "empty_grouping_set") == "row"
             )
             for chosen, mark in zip(sets, marks):
-                groups: dict[Any, tuple[tuple, list[tuple]]] = {}
+                groups: dict[Any, tuple[tuple[Any, ...], list[RowValues]]] = {}
                 if not mark and total:  # the grand total is there without rows too (F-211)
                     groups[()] = ((None,) * len(keys), rows)
                 for row in rows if mark else ():
@@ -185,5 +194,5 @@ class Grouping:
         return run
 
 
-def _at(index: int) -> Callable[[Any, Any, tuple], Any]:
+def _at(index: int) -> Fn:
     return lambda session, variables, row: row[index]

@@ -7,7 +7,7 @@ property is, when one table is read.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -19,6 +19,11 @@ from redial_broker.exec.dml.targets import Target, Writes
 from redial_broker.exec.query.names import contains
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.registry import Run
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 SELECT_INTO = 0xC2
 """Command code of SELECT INTO in its DONE token."""
@@ -44,7 +49,7 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
         seen.add(column.name.lower())
     context.uses_temp = True  # the table does not exist yet when this is compiled
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         rows = rowset.rows(session, variables, ())
         for place, function in numbered:
             rows = [
@@ -108,7 +113,7 @@ def _column(
     )
 
 
-def create(session: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
+def create(session: SessionState, name: ast.ObjectName, definition: TableDefinition) -> Table:
     """The new, empty table. Raises 2714 when the name is taken."""
     if is_temporary(name.name):
         create_temporary(session, definition)
@@ -116,7 +121,7 @@ def create(session: Any, name: ast.ObjectName, definition: TableDefinition) -> T
     return create_permanent(session, name, definition)
 
 
-def _continue_identity(session: Any, table: Table, rows: list[tuple]) -> None:
+def _continue_identity(session: SessionState, table: Table, rows: list[RowValues]) -> None:
     """The identity goes on behind the last value copied."""
     place = table.identity_column
     if place is None or not rows:

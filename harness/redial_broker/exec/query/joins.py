@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.comparison import aligned
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.query.names import Names, column_refs, has_subquery
 from redial_broker.exec.query.reading import (
     LockPlans,
@@ -23,7 +23,7 @@ from redial_broker.exec.query.reading import (
     residual,
     value_of,
 )
-from redial_broker.exec.query.rowset import QueryScope, Rows, fit
+from redial_broker.exec.query.rowset import QueryScope, fit
 from redial_broker.exec.query.sources import Source
 from redial_broker.exec.query.tree import (
     Condition,
@@ -33,13 +33,18 @@ from redial_broker.exec.query.tree import (
     ReadStep,
 )
 
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Rows, Values
+    from redial_broker.exec.session import SessionState
+
+    Step = Callable[[SessionState, Values, list[RowValues]], list[RowValues]]
+
 differs(
     "joins and correlated subqueries",
     "Which side is read first, and what is searched by key, is a rule and not a cost. What "
     "would be read again for each row is read once where that takes the same locks.",
 )
-
-Step = Callable[[Any, Any, list[tuple]], list[tuple]]
 
 
 class StepCompiler:
@@ -50,7 +55,7 @@ class StepCompiler:
     """
 
     def __init__(
-        self, names: Names, scope: QueryScope, memo: list, enclosing: list | None = None
+        self, names: Names, scope: QueryScope, memo: list[Any], enclosing: list[Any] | None = None
     ) -> None:
         self.names = names
         self.scope = scope
@@ -82,7 +87,7 @@ class StepCompiler:
         reader.limit = step.limit
         fetch = compile_fetch(reader)
 
-        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+        def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
             return [row + found for row in rows for found in fetch(session, variables, row)]
 
         run.fetch = fetch
@@ -111,10 +116,10 @@ class StepCompiler:
 
     def _matched(
         self,
-        read: Callable[[Any, Any, tuple], list],
-        conditions: tuple[list, list],
+        read: Callable[[SessionState, Values, RowValues], list[Any]],
+        conditions: tuple[list[Any], list[Any]],
         offset: int,
-        memo: list,
+        memo: list[Any],
         may: Callable[[Any, Any], bool] | None = None,
         otherwise: Step | None = None,
     ) -> Step:
@@ -129,7 +134,9 @@ class StepCompiler:
         cell = len(memo)
         memo.append(None)
 
-        def build(session: Any, variables: Any, row: tuple) -> dict[Any, list[tuple]]:
+        def build(
+            session: SessionState, variables: Values, row: RowValues
+        ) -> dict[Any, list[RowValues]]:
             base, table = fit(row, offset), {}
             for found in read(session, variables, base):
                 key = right_key(session, variables, base + found)
@@ -137,7 +144,7 @@ class StepCompiler:
                     table.setdefault(key, []).append(found)
             return table
 
-        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+        def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
             if not rows:
                 return []
             table = memo[cell]
@@ -177,7 +184,7 @@ class StepCompiler:
         find = source.lookups[sarg.ordinal]
         value_fn = value_of(sarg.values[0], source.columns[sarg.ordinal].type, self.scope)
 
-        def rows_of(session: Any, variables: Any, row: tuple) -> list[tuple]:
+        def rows_of(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
             value = value_fn(session, variables, row)
             return [] if value is None else find(session, value)
 
@@ -187,13 +194,13 @@ class StepCompiler:
         rows_of = self._rows_of(step)
         test = residual([c.node for c in step.conditions], self.scope)
 
-        def fetch(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+        def fetch(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             found = rows_of(session, variables, outer)
             return (
                 found if test is None else [row for row in found if test(session, variables, row)]
             )
 
-        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+        def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
             found = [row + other for row in rows for other in rows_of(session, variables, row)]
             return (
                 found if test is None else [row for row in found if test(session, variables, row)]
@@ -223,7 +230,9 @@ class StepCompiler:
             return once
         return self._looked_up(step, once) or once
 
-    def _alone(self, step: ReadStep, own: list[Condition]) -> Callable[[Any, Any, tuple], list]:
+    def _alone(
+        self, step: ReadStep, own: list[Condition]
+    ) -> Callable[[SessionState, Values, RowValues], list[Any]]:
         source = step.source
         if source.table is None:
             rows_of = self._rows_of(step)
@@ -298,12 +307,12 @@ class StepCompiler:
         right_width = sum(s.width for s in step.sources)
         offset = min(s.offset for s in step.sources)
 
-        def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+        def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
             outer = fit(rows[0] if rows else (), offset - left_width)
             others = run_steps(steps, session, variables, [fit(outer, offset)])
             others = [row[offset:] for row in others]
             matched: set[int] = set()
-            joined: list[tuple] = []
+            joined: list[RowValues] = []
             by_key: dict[Any, list[int]] = {}
             for i, x in enumerate(others):
                 key = right_key(session, variables, fit(outer, offset) + x)
@@ -322,7 +331,9 @@ class StepCompiler:
         return run
 
 
-def run_steps(steps: list[Step], session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+def run_steps(
+    steps: list[Step], session: SessionState, variables: Values, rows: list[RowValues]
+) -> list[RowValues]:
     """All steps, one after the other."""
     for step in steps:
         rows = step(session, variables, rows)
@@ -332,8 +343,8 @@ def run_steps(steps: list[Step], session: Any, variables: Any, rows: list[tuple]
 def _outer(steps: list[Step], width: int) -> Step:
     nothing = (None,) * width
 
-    def run(session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
-        joined: list[tuple] = []
+    def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
+        joined: list[RowValues] = []
         for row in rows:
             joined += run_steps(steps, session, variables, [row]) or [row + nothing]
         return joined
@@ -349,7 +360,7 @@ def _key_function(keys: list[tuple[Expr, Expr, Any]], side: int) -> Fn:
     if len(parts) == 1 and parts[0][1] is None:
         return parts[0][0]
 
-    def run(session: Any, variables: Any, row: tuple) -> tuple | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> tuple[Any, ...] | None:
         found = []
         for fn, key in parts:
             value = fn(session, variables, row)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.storage import Table
 from redial_broker.exec.expressions.comparison import key_of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
 
 
 @dataclass(slots=True)
@@ -66,7 +69,7 @@ def _name(source: Any) -> str:
     return source.alias or source.qualifiers[-1]
 
 
-def keys_of(level: Level, columns: list[Any]) -> Callable[[tuple], tuple]:
+def keys_of(level: Level, columns: list[Any]) -> Callable[[RowValues], RowValues]:
     """row -> what decides whether two neighbouring rows share an element of this level."""
     parts = [(place, key_of(columns[place].type)) for place in level.columns]
     return lambda row: tuple(

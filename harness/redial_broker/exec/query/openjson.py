@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation
@@ -29,8 +29,13 @@ from redial_broker.exec.functions.jsontext import (
     parse_path,
     walk,
 )
-from redial_broker.exec.query.rowset import QueryColumn, Rows
+from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.switches import value as switch
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
 
 _TYPES = {NULL: 0, STRING: 1, NUMBER: 2, TRUE: 3, FALSE: 3, ARRAY: 4, OBJECT: 5}
 _KEY_COLLATION = "Latin1_General_BIN2"
@@ -57,7 +62,7 @@ def openjson(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[
         columns, make = _schema(node.schema, scope, context)
     explicit = node.schema is not None
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         text, way = text_of(session, variables, row), path_of(session, variables, row)
         if text is None or way is None:
             return []
@@ -80,7 +85,7 @@ def _shown(text: str, value: Json) -> str | None:
     return jsontext.scalar_text(text, value) if value.scalar else text[value.start : value.end]
 
 
-def _default_rows(text: str, found: Json) -> list[tuple]:
+def _default_rows(text: str, found: Json) -> list[RowValues]:
     keyed = found.kind == OBJECT
     return [
         (key if keyed else str(place), _shown(text, value), _TYPES[value.kind])
@@ -90,7 +95,7 @@ def _default_rows(text: str, found: Json) -> list[tuple]:
 
 def _schema(
     schema: list[ast.SchemaColumn], scope: Scope, context: Any
-) -> tuple[list[QueryColumn], Callable[[str, Json], list[tuple]]]:
+) -> tuple[list[QueryColumn], Callable[[str, Json], list[RowValues]]]:
     columns, readers = [], []
     for item in schema:
         of = resolve_type(
@@ -105,7 +110,7 @@ def _schema(
         cuts = switch(context.session.engine, "openjson_too_long") == "cut"
         readers.append(_reader(path, of, item.as_json, cuts))
 
-    def rows(text: str, found: Json) -> list[tuple]:
+    def rows(text: str, found: Json) -> list[RowValues]:
         values = [value for _, value in found.members] if found.kind == ARRAY else [found]
         return [tuple([read(text, value) for read in readers]) for value in values]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
@@ -20,7 +20,14 @@ from redial_broker.exec.conversion.declared import COLUMN
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.query.rowset import QueryColumn, Rows
+from redial_broker.exec.query.rowset import QueryColumn
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
+
+    Field = Callable[[Any, int, dict[str, str]], Any]
 
 _ATTRIBUTES, _ELEMENTS, _BOTH = 1, 2, 3
 _MAPPINGS = frozenset({0, _ATTRIBUTES, _ELEMENTS, _BOTH})
@@ -49,7 +56,7 @@ def openxml(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[Q
     number, way = converted(handle, INT).fn, converted(pattern, NVARCHAR_MAX).fn
     columns, fields = _schema(node.schema, scope, context)
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         tree, prefixes = _prepared(session, number(session, variables, row))
         mapping = (flags(session, variables, row) or 0) if flags is not None else 0
         if mapping not in _MAPPINGS:
@@ -60,7 +67,7 @@ def openxml(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[Q
     return columns, rows
 
 
-def _prepared(session: Any, handle: int | None) -> tuple[Any, dict[str, str]]:
+def _prepared(session: SessionState, handle: int | None) -> tuple[Any, dict[str, str]]:
     held: Prepared | None = session.xml_documents.get(handle)
     if held is None:
         raise SqlError(8179, handle or 0, state=5)
@@ -76,9 +83,6 @@ def _select(item: Any, path: str, prefixes: dict[str, str], absolute: Any = None
     except (etree.XPathError, ValueError) as error:
         raise SqlError(6603, f"{error}", state=2) from None
     return found if isinstance(found, list) else [str(found)]
-
-
-Field = Callable[[Any, int, dict[str, str]], Any]
 
 
 def _schema(

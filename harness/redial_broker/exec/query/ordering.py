@@ -9,17 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import BIGINT, FLOAT
 from redial_broker.exec.expressions import compile_expression
-from redial_broker.exec.expressions.expr import Fn
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.aggregates import comparison_key
 from redial_broker.exec.query.rowset import QueryColumn
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Limit, Values
+    from redial_broker.exec.session import SessionState
 
 Key = Callable[[Any], Any]
 
@@ -34,10 +38,6 @@ class SortKey:
     fn: Fn | None = None
 
 
-Limit = Callable[[Any, Any, tuple, int], int]
-"""(session, variables, outer row, rows there are) -> how many of them are wanted."""
-
-
 def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int = 0) -> Fn:
     """The closure of a count of rows. Raises ``number`` for NULL or less than ``least`` of them."""
     expr = converted(compile_expression(node, scope), BIGINT)
@@ -45,7 +45,7 @@ def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int
         return expr.fn
     inner = expr.fn
 
-    def run(session: Any, variables: Any, row: tuple) -> int:
+    def run(session: SessionState, variables: Values, row: RowValues) -> int:
         count = inner(session, variables, row)
         if count is None or count < least:
             raise SqlError(number)
@@ -64,7 +64,7 @@ def row_limit(top: ast.Top, scope: Scope) -> Limit:
         return lambda session, variables, row, rows: count(session, variables, row)
     share = converted(compile_expression(top.count, scope), FLOAT).fn
 
-    def run(session: Any, variables: Any, row: tuple, rows: int) -> int:
+    def run(session: SessionState, variables: Values, row: RowValues, rows: int) -> int:
         percent = share(session, variables, row)
         if percent is None or not 0 <= percent <= 100:
             raise SqlError(1031)
@@ -109,15 +109,20 @@ def sort_keys(
 
 
 def sort_pairs(
-    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], session: Any, variables: Any
-) -> list[tuple[tuple, tuple]]:
+    pairs: list[tuple[tuple[Any, ...], tuple[Any, ...]]],
+    keys: list[SortKey],
+    session: SessionState,
+    variables: Values,
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """(source row, output row) pairs in order; equal ones keep their order."""
     for sort in reversed(keys):
         pairs = sorted(pairs, key=_pair_key(sort, session, variables), reverse=sort.descending)
     return pairs
 
 
-def _pair_key(sort: SortKey, session: Any, variables: Any) -> Callable[[tuple], Any]:
+def _pair_key(
+    sort: SortKey, session: SessionState, variables: Values
+) -> Callable[[RowValues], Any]:
     key, output, fn = sort.key, sort.output, sort.fn
     if fn is None:
         return lambda pair: key(pair[1][output])
@@ -125,8 +130,12 @@ def _pair_key(sort: SortKey, session: Any, variables: Any) -> Callable[[tuple], 
 
 
 def with_ties(
-    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], count: int, session: Any, variables: Any
-) -> list[tuple[tuple, tuple]]:
+    pairs: list[tuple[tuple[Any, ...], tuple[Any, ...]]],
+    keys: list[SortKey],
+    count: int,
+    session: SessionState,
+    variables: Values,
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """The first rows, and those equal in the order to the last of them."""
     if count <= 0 or count >= len(pairs):
         return pairs[: max(count, 0)]
@@ -137,7 +146,7 @@ def with_ties(
     return pairs[:count]
 
 
-def row_key(columns: list[QueryColumn]) -> Callable[[tuple], tuple]:
+def row_key(columns: list[QueryColumn]) -> Callable[[RowValues], RowValues]:
     """What makes two output rows the same row for DISTINCT and set operations."""
     keys = [comparison_key(column.type, column.collation) for column in columns]
     return lambda row: tuple([key(value) for key, value in zip(keys, row)])

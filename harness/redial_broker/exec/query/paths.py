@@ -218,7 +218,7 @@ def _search(table: Table, index: Index, found: list[Sarg]) -> Path | None:
     )
 
 
-def _worth(path: Path, table: Table) -> tuple:
+def _worth(path: Path, table: Table) -> tuple[Any, ...]:
     """How good a path is: one row first, then fixed columns; the clustered index at a tie."""
     return (
         path.exact,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.exec.principals import DBO
 from redial_broker.exec.security import check
 
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
 
 def check_permission(
-    session: Any, permission: str, securable: Any, columns: tuple[int, ...] = ()
+    session: SessionState, permission: str, securable: Any, columns: tuple[int, ...] = ()
 ) -> None:
     """Raise 229 when the current principal may not; ownership chains are the catalog's business.
 

@@ -7,12 +7,17 @@ aggregated nor spread; UNPIVOT leaves NULLs out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import nvarchar
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.session import SessionState
 
 Compile = Callable[[ast.Query], Rowset]
 
@@ -96,7 +101,7 @@ def unpivoted(node: ast.Unpivot, compile_query: Compile, context: Any) -> Rowset
     labels = [(place, source.columns[place].name) for place in taken]
     inner = source.rows
 
-    def rows(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
         return [
             (*[row[i] for i in kept], row[place], label)
             for row in inner(session, variables, outer)

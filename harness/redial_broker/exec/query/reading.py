@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.read_mode import ReadMode
@@ -20,14 +20,19 @@ from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec.conversion import implicit_conversion
 from redial_broker.exec.conversion.rules import common_type, group
 from redial_broker.exec.expressions import compile_condition, compile_expression
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.hints import LockPlan, lock_plan
 from redial_broker.exec.query.paths import Path, Sarg
 from redial_broker.exec.query.permissions import check_permission, column_numbers
 from redial_broker.exec.query.sources import Source
 
-Fetch = Callable[[Any, Any, tuple], list[tuple]]
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Rows, Values
+    from redial_broker.exec.session import SessionState
+
+
 _FREE = ReadMode(lock=None, dirty=True)
 _AS_THEY_ARE = frozenset({"int", "exact", "money", "char", "binary"})
 
@@ -57,7 +62,7 @@ def residual(conditions: list[ast.Predicate], scope: Scope) -> Fn | None:
     if len(tests) == 1:
         return tests[0]
 
-    def run(session: Any, variables: Any, row: tuple) -> bool:
+    def run(session: SessionState, variables: Values, row: RowValues) -> bool:
         return all(test(session, variables, row) for test in tests)
 
     return run
@@ -77,7 +82,7 @@ class LockPlans:
         self.key = source.table.lock_key
         self._known: dict[tuple[str, bool], LockPlan] = {}
 
-    def get(self, session: Any) -> LockPlan:
+    def get(self, session: SessionState) -> LockPlan:
         """The plan under the session's current isolation level."""
         rcsi = self.database is not None and self.database.options["rcsi"]
         found = self._known.get((session.options.isolation, rcsi))
@@ -92,7 +97,7 @@ class LockPlans:
             self._known[session.options.isolation, rcsi] = found
         return found
 
-    def repeatable(self, session: Any, variables: Any) -> bool:
+    def repeatable(self, session: SessionState, variables: Values) -> bool:
         """Whether reading all of the table again now would take no lock it has not already."""
         source = self.source
         if source.slot >= 0 or source.table.temporary:
@@ -157,7 +162,7 @@ def compile_reader(source: Source, path: Path, scope: Scope) -> Reader:
     return Reader(source, path, index, values, low, high, null_edge, residual(path.residual, scope))
 
 
-def compile_fetch(reader: Reader) -> Fetch:
+def compile_fetch(reader: Reader) -> Rows:
     """The closure that reads along the path."""
     single = reader.path.exact and reader.low is None and reader.high is None
     limited = reader.limit is not None and not getattr(reader.limit, "positive", False)
@@ -172,7 +177,7 @@ def compile_fetch(reader: Reader) -> Fetch:
     return _general_fetch(reader)
 
 
-def _exact_fetch(reader: Reader) -> Fetch:
+def _exact_fetch(reader: Reader) -> Rows:
     """One key of a unique index: the hot path of every lookup by key."""
     source, index, test = reader.source, reader.index, reader.test
     keys = [values[0] for values in reader.values]
@@ -181,7 +186,7 @@ def _exact_fetch(reader: Reader) -> Fetch:
     securable, columns = _read(source)
     covered, with_key = reader.path.covered, source.with_key
 
-    def fetch(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+    def fetch(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
         if session.user is not None:
             check_permission(session, "SELECT", securable, columns)
         transaction = session.transaction or session.work()
@@ -233,7 +238,7 @@ def _key_only(reader: Reader) -> bool:
     )
 
 
-def _general_fetch(reader: Reader) -> Fetch:
+def _general_fetch(reader: Reader) -> Rows:
     source, test, path = reader.source, reader.test, reader.path
     slot, number, covered, with_key = source.slot, path.number, path.covered, source.with_key
     table: Table = source.table
@@ -242,7 +247,7 @@ def _general_fetch(reader: Reader) -> Fetch:
     prefixes, bounds = _prefixes(reader), _bounds(reader)
     limit_of, walks = reader.limit, source.after
 
-    def fetch(session: Any, variables: Any, outer: tuple) -> list[tuple]:
+    def fetch(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
         transaction = session.transaction or session.work()
         if slot >= 0:
             here, mode = variables[slot], _FREE
@@ -271,7 +276,7 @@ def _general_fetch(reader: Reader) -> Fetch:
         if between is None:
             return []
         accept = None if test is None else lambda row: test(session, variables, outer + row)
-        found: list = []
+        found: list[Any] = []
         for prefix in prefixes(session, variables, outer):
             rest = None if limit is None else limit - len(found)
             if rest is not None and rest <= 0:
@@ -297,7 +302,7 @@ def _general_fetch(reader: Reader) -> Fetch:
     return fetch
 
 
-def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
+def reread(source: Source) -> Callable[[SessionState, Values, RowValues], RowValues | None]:
     """(session, variables, clustered key) -> the row there now, None when it is gone.
 
     It is locked as ``source`` is.
@@ -306,7 +311,9 @@ def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
     table: Table = source.table
     slot, securable = source.slot, source.securable
 
-    def read(session: Any, variables: Any, key: tuple) -> tuple | None:
+    def read(
+        session: SessionState, variables: Values, key: tuple[Any, ...]
+    ) -> tuple[Any, ...] | None:
         if slot >= 0 or table.temporary:
             here = table if slot < 0 else variables[slot]
             return here.rows.entries.get(key)
@@ -329,14 +336,14 @@ def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
     return read
 
 
-def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:
+def _prefixes(reader: Reader) -> Rows:
     """The normalized leading key values to search for; several when an IN list is among them."""
     values = reader.values
     if not values:
         return lambda session, variables, row: [()]
     several = any(len(alternatives) > 1 for alternatives in values)
 
-    def run(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def run(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         columns = []
         for alternatives in values:
             known = [
@@ -354,13 +361,13 @@ def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:
     return run
 
 
-def _bounds(reader: Reader) -> Callable[[Any, Any, tuple], tuple[Any, Any] | None]:
+def _bounds(reader: Reader) -> Callable[[SessionState, Values, RowValues], tuple[Any, Any] | None]:
     """(low, high) of the next key column, each (value, inclusive) or None; None for NULL."""
     low, high, null_edge = reader.low, reader.high, reader.null_edge
     if low is None and high is None:
         return lambda session, variables, row: (None, None)
 
-    def run(session: Any, variables: Any, row: tuple) -> tuple[Any, Any] | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> tuple[Any, Any] | None:
         found: list[Any] = []
         for side in (low, high):
             if side is None:

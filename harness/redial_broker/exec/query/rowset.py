@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql.ast import ColumnRef
 from redial_broker.engine.collation import Collation
@@ -14,8 +14,10 @@ from redial_broker.exec.conversion.rules import XML_NODES
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
 
-Rows = Callable[[Any, Any, tuple], list[tuple]]
-"""rows(session, locals, outer row) -> rows; correlated queries read the outer row."""
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ class Rowset:
     correlated: bool = False
     paths: list[Any] = field(default_factory=list)
     body: Any = None
-    streamed: Callable[[Any, Any, tuple], tuple[int, str | None]] | None = None
+    streamed: Callable[[SessionState, Values, RowValues], tuple[int, str | None]] | None = None
 
 
 @dataclass
@@ -108,7 +110,7 @@ def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope
     )
 
 
-def fit(row: tuple, width: int) -> tuple:
+def fit(row: RowValues, width: int) -> tuple[Any, ...]:
     """``row`` as wide as a scope's rows: a partial row of a join is filled up, extras are cut."""
     missing = width - len(row)
     if missing > 0:

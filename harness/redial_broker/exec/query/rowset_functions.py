@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -17,10 +17,15 @@ from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions.registry import as_string, check_count, varying
 from redial_broker.exec.query.openjson import openjson
 from redial_broker.exec.query.openxml import openxml
-from redial_broker.exec.query.rowset import QueryColumn, Rows
+from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.sources import rename
 
-Make = Callable[[ast.FunctionTable, Scope, Any], tuple[list[QueryColumn], Rows]]
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
+
+    Make = Callable[[ast.FunctionTable, Scope, Any], tuple[list[QueryColumn], Rows]]
 
 
 def _arguments(
@@ -54,7 +59,7 @@ def string_split(
     sensitive = common_collation(text, separator).case_sensitive
     text_of, separator_of = text.fn, separator.fn
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         whole, mark = text_of(session, variables, row), separator_of(session, variables, row)
         if mark is None or len(mark) != 1:
             raise SqlError(214, "separator", "nchar(1)/nvarchar(1)")
@@ -103,7 +108,7 @@ def generate_series(
     start, stop, *step = [converted(part, of).fn for part in given]
     one = Decimal(1) if group(of) == "exact" else 1
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         low, high = start(session, variables, row), stop(session, variables, row)
         by = step[0](session, variables, row) if step else None
         if low is None or high is None or (step and by is None):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation
@@ -17,8 +17,13 @@ from redial_broker.exec.objects import REFUSED_VIEWS
 from redial_broker.exec.query.bodies import Choice, Written
 from redial_broker.exec.query.hints import NO_HINTS, Hints
 from redial_broker.exec.query.permissions import check_permission
-from redial_broker.exec.query.rowset import QueryColumn, Rows
+from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.views import inside_view
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(eq=False, slots=True)
@@ -50,7 +55,7 @@ class Source:
     needed: frozenset[int] = frozenset()
     securable: Any = None
     paths: list[Any] = field(default_factory=list)
-    lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
+    lookups: dict[int, Callable[[Any, Any], list[RowValues]]] = field(default_factory=dict)
     written: str = ""
     alias: str = ""
     whole: str = ""
@@ -166,7 +171,7 @@ def guarded(securable: Any, rows: Rows) -> Rows:
     if securable is None:
         return rows
 
-    def checked(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def checked(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         check_permission(session, "SELECT", securable)
         return rows(session, variables, row)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -11,13 +11,18 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.declared import type_by_name
 from redial_broker.exec.expressions import binary_operation
-from redial_broker.exec.expressions.expr import Expr, Fn, variable
+from redial_broker.exec.expressions.expr import Expr, variable
 from redial_broker.exec.expressions.registry import compiles as compiles_value
 from redial_broker.exec.query.blocks import Block, Item, projection
 from redial_broker.exec.query.compile import QueryCompiler
 from redial_broker.exec.query.into import compile_into
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.registry import Run, compiles
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 CHUNK = 2033
 """Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
@@ -72,7 +77,7 @@ def _streamed(rowset: Rowset) -> Run:
     columns = [QueryColumn(column.name, of).result()]
     make = rowset.streamed
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         count, text = make(session, variables, ())
         pieces = (
             []
@@ -89,7 +94,7 @@ def _result(rowset: Rowset) -> Run:
     columns = [column.result() for column in rowset.columns]
     rows = rowset.rows
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         found = rows(session, variables, ())
         session.result(columns, found)
         session.done(SELECT, len(found))
@@ -115,7 +120,7 @@ def _assignment(block: Block, context: Context) -> Run:
     if len(setters) == 1:
         slot, fn = setters[0]
 
-        def run_one(session: Any, variables: list) -> None:
+        def run_one(session: SessionState, variables: Values) -> None:
             rows = pairs_of(session, variables)
             if len(rows) == 1:
                 variables[slot] = fn(session, variables, rows[0])
@@ -125,7 +130,7 @@ def _assignment(block: Block, context: Context) -> Run:
 
         return run_one
 
-    def run(session: Any, variables: list) -> None:
+    def run(session: SessionState, variables: Values) -> None:
         rows = pairs_of(session, variables)
         if rows:
             _assign_all(session, variables, rows, setters, order)
@@ -135,9 +140,9 @@ def _assignment(block: Block, context: Context) -> Run:
 
 
 def _assign_all(
-    session: Any,
-    variables: list,
-    rows: list[tuple],
+    session: SessionState,
+    variables: Values,
+    rows: list[RowValues],
     setters: list[tuple[int, Fn]],
     order: list[int],
 ) -> None:
@@ -150,23 +155,23 @@ def _assign_all(
         variables[slot] = work[slot]
 
 
-def _plain(block: Block) -> Callable[[Any, list], list[tuple]]:
+def _plain(block: Block) -> Callable[[SessionState, Values], list[RowValues]]:
     read, top = block.source_rows(), block.top
     if top is None:
         return lambda session, variables: read(session, variables, ())
 
-    def run(session: Any, variables: list) -> list[tuple]:
+    def run(session: SessionState, variables: Values) -> list[RowValues]:
         found = read(session, variables, ())
         return found[: top(session, variables, (), len(found))]
 
     return run
 
 
-def _arranged(block: Block) -> Callable[[Any, list], list[tuple]]:
+def _arranged(block: Block) -> Callable[[SessionState, Values], list[RowValues]]:
     read, arrange = block.source_rows(), block.arrange()
     project = projection([item.expr for item in block.items])
 
-    def run(session: Any, variables: list) -> list[tuple]:
+    def run(session: SessionState, variables: Values) -> list[RowValues]:
         pairs = [(row, project(session, variables, row)) for row in read(session, variables, ())]
         return [row for row, _ in arrange(session, variables, (), pairs)]
 

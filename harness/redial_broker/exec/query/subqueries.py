@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.exec.query.aggregates import has_aggregate
-from redial_broker.exec.query.rowset import QueryColumn, Rows, Rowset
+from redial_broker.exec.query.rowset import QueryColumn, Rowset
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.session import SessionState
 
 
 class Subquery:
@@ -22,7 +27,7 @@ class Subquery:
     __slots__ = ("_compile", "_memo", "_node", "_rowset")
 
     def __init__(
-        self, node: ast.Query, compile_query: Callable[..., Rowset], memo: list | None
+        self, node: ast.Query, compile_query: Callable[..., Rowset], memo: list[Any] | None
     ) -> None:
         self._node = node
         self._compile = compile_query
@@ -46,7 +51,7 @@ class Subquery:
         return self._kept(rowset.rows, rowset)
 
     @property
-    def exists(self) -> Callable[[Any, Any, tuple], bool]:
+    def exists(self) -> Callable[[SessionState, Values, RowValues], bool]:
         """Whether there is a row: reads, and locks, no further than the first one."""
         rowset = self._compile(_probe(self._node), 1)
         rows = rowset.rows
@@ -61,7 +66,7 @@ class Subquery:
         cell = len(memo)
         memo.append(None)
 
-        def run(session: Any, variables: Any, row: tuple) -> Any:
+        def run(session: SessionState, variables: Values, row: RowValues) -> Any:
             known = memo[cell]
             if known is None:
                 known = memo[cell] = (function(session, variables, row),)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import SqlType
-from redial_broker.exec.expressions.expr import Fn
 from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.names import Names, conjuncts
 from redial_broker.exec.query.paths import Path, Sarg, choose, sargs
 from redial_broker.exec.query.sources import Source
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Fn
 
 
 @dataclass(slots=True, eq=False)

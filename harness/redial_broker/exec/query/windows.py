@@ -7,7 +7,7 @@ at the end of each row.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -22,8 +22,13 @@ from redial_broker.exec.query.aggregates import (
     is_windowed_aggregate,
     sort_rows,
 )
-from redial_broker.exec.query.analytics import ANALYTIC, PERCENTILES, Values, compile_analytic
+from redial_broker.exec.query.analytics import ANALYTIC, PERCENTILES, compile_analytic
 from redial_broker.exec.query.frames import Span, Spans, compile_frame
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values, Windowed
+    from redial_broker.exec.session import SessionState
 
 
 @dataclass(slots=True)
@@ -32,7 +37,7 @@ class Window:
 
     partition: list[Expr]
     order: list[tuple[Expr, bool]]
-    values: Values
+    values: Windowed
     type: SqlType
     nullable: bool
 
@@ -127,15 +132,19 @@ class Windows:
             raise SqlError(5308 if node.kind == "int" else 5309, aborts="scope")
         return compile_expression(node, self.scope)
 
-    def run(self, session: Any, variables: Any, rows: list[tuple]) -> list[tuple]:
+    def run(
+        self, session: SessionState, variables: Values, rows: list[RowValues]
+    ) -> list[RowValues]:
         """The rows, each with one more item: the tuple of its window values."""
         columns = [self._column(window, session, variables, rows) for window in self.found]
         return [(*row, tuple([column[i] for column in columns])) for i, row in enumerate(rows)]
 
     @staticmethod
-    def _column(window: Window, session: Any, variables: Any, rows: list[tuple]) -> list[Any]:
+    def _column(
+        window: Window, session: SessionState, variables: Values, rows: list[RowValues]
+    ) -> list[Any]:
         split = [(e.fn, comparison_key(e.type, e.collation)) for e in window.partition]
-        parts: dict[Any, list[tuple[int, tuple]]] = {}
+        parts: dict[Any, list[tuple[int, tuple[Any, ...]]]] = {}
         for number, row in enumerate(rows):
             key = tuple([k(fn(session, variables, row)) for fn, k in split])
             parts.setdefault(key, []).append((number, row))
@@ -157,10 +166,12 @@ def _nested(node: ast.FunctionCall) -> Expr:
     raise SqlError(4109, aborts="scope")
 
 
-def _aggregated(aggregate: Aggregate, spans: Spans) -> Values:
+def _aggregated(aggregate: Aggregate, spans: Spans) -> Windowed:
     """An aggregate over each row's frame; equal frames in a row are worked out once."""
 
-    def run(session: Any, variables: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+    def run(
+        session: SessionState, variables: Values, rows: list[RowValues], keys: list[Any]
+    ) -> list[Any]:
         frames = spans(keys)
         if aggregate.running is not None and all(start == 0 for start, _ in frames):
             return _grown(aggregate, session, variables, rows, frames)
@@ -176,7 +187,11 @@ def _aggregated(aggregate: Aggregate, spans: Spans) -> Values:
 
 
 def _grown(
-    aggregate: Aggregate, session: Any, variables: Any, rows: list[tuple], frames: list[Span]
+    aggregate: Aggregate,
+    session: SessionState,
+    variables: Values,
+    rows: list[RowValues],
+    frames: list[Span],
 ) -> list[Any]:
     """Frames that all begin with the partition: each goes on where the one before ended."""
     add, value = aggregate.running()

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial.tsql.ast import DataType, ObjectName
@@ -17,7 +17,7 @@ from redial_broker.engine.types import BIT, NVARCHAR_MAX, VARBINARY_MAX, XML, Sq
 from redial_broker.exec.conversion import explicit_conversion, resolve_type
 from redial_broker.exec.conversion.declared import CAST
 from redial_broker.exec.conversion.rules import XML_NODES
-from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.xml.nodes import ATTRIBUTE, DOCUMENT, Node, Writer, fresh_tree, tree_of
@@ -26,6 +26,11 @@ from redial_broker.exec.xml.xquery import Query, compile_xquery, new_static
 from redial_broker.exec.xml.xquery.dml import compile_dml
 from redial_broker.exec.xml.xquery.types import EMPTY, NODE, Type, atomized
 from redial_broker.exec.xml.xquery.values import text_of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 _TYPE = re.compile(
     r"\s*\[?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?: precision)?)\]?\s*"
@@ -112,7 +117,7 @@ def _query_of(node: ast.MethodCall, target: Expr, scope: Scope, least: int = 1) 
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str, namespaces: tuple, label: str, focus: Type) -> Query:
+def _compiled(text: str, namespaces: tuple[Any, ...], label: str, focus: Type) -> Query:
     return compile_xquery(text, dict(namespaces), label, focus)
 
 
@@ -121,14 +126,16 @@ def _evaluator(target: Expr, query: Query, scope: Scope) -> Fn:
     inner, evaluate = target.fn, query.run
     if not query.outside:
 
-        def run(session: object, variables: object, row: object) -> list | None:
+        def run(session: SessionState, variables: Values, row: RowValues) -> list[Any] | None:
             value = inner(session, variables, row)
             return None if value is None else evaluate(context_of(value))
 
         return run
     read = accessors(query.outside, scope)
 
-    def run_with_values(session: object, variables: object, row: object) -> list | None:
+    def run_with_values(
+        session: SessionState, variables: Values, row: RowValues
+    ) -> list[Any] | None:
         value = inner(session, variables, row)
         return None if value is None else evaluate(context_of(value), read(session, variables, row))
 
@@ -171,7 +178,7 @@ def _value(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
         raise static.error(2389, "value()", atomized(expression.type))
     evaluate, convert = _evaluator(target, query, scope), _to_type(of)
 
-    def run(session: object, variables: object, row: object) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> object:
         items = evaluate(session, variables, row)
         if not items:
             return None
@@ -220,14 +227,14 @@ def _query(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
         raise query.static.error(2396)
     evaluate, prolog = _evaluator(target, query, scope), query.prolog
 
-    def run(session: object, variables: object, row: object) -> str | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str | None:
         items = evaluate(session, variables, row)
         return None if items is None else written(items, prolog)
 
     return Expr(run, XML)
 
 
-def written(items: list, prolog: dict[str, str]) -> str:
+def written(items: list[Any], prolog: dict[str, str]) -> str:
     """Items as one xml value: a blank between neighbouring atomic values; 6307 for attributes."""
     writer, parts, after_value = Writer(prolog), [], False
     for item in items:
@@ -245,7 +252,7 @@ def written(items: list, prolog: dict[str, str]) -> str:
 def _exist(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
     evaluate = _evaluator(target, _query_of(node, target, scope), scope)
 
-    def run(session: object, variables: object, row: object) -> int | None:
+    def run(session: SessionState, variables: Values, row: RowValues) -> int | None:
         items = evaluate(session, variables, row)
         # A value, even false, is something that exists; only the empty sequence is not.
         return None if items is None else int(bool(items))
@@ -271,7 +278,7 @@ def compile_nodes(call: ast.MethodCall, scope: Scope) -> Fn:
         raise query.static.error(2374, "nodes()")
     evaluate = _evaluator(target, query, scope)
 
-    def run(session: object, variables: object, row: object) -> list[XmlNode]:
+    def run(session: SessionState, variables: Values, row: RowValues) -> list[XmlNode]:
         items = evaluate(session, variables, row)
         return [] if items is None else [XmlNode(item) for item in items]
 
@@ -306,7 +313,7 @@ def compile_modify(
     change = compile_dml(_text_of_argument(call, 0), static)
     inner, read, prolog = target.fn, accessors(change.outside, scope), dict(static.written)
 
-    def run(session: object, variables: object, row: object) -> str:
+    def run(session: SessionState, variables: Values, row: RowValues) -> str:
         value = inner(session, variables, row)
         if value is None:
             raise SqlError(5302, "modify", name)

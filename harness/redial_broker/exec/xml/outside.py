@@ -20,8 +20,11 @@ from redial_broker.exec.xml.xquery.types import OPTIONAL, Type
 from redial_broker.exec.xml.xquery.values import Atomic, exact
 
 if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
     from redial_broker.exec.expressions.expr import Expr
     from redial_broker.exec.expressions.scope import Scope
+    from redial_broker.exec.session import SessionState
 
 _KINDS = {
     "int": "xs:int",
@@ -76,7 +79,7 @@ def accessor_type(kind: str, name: str, label: str, scope: Scope) -> Type:
 
 def accessors(
     outside: Mapping[str, tuple[str, str]], scope: Scope
-) -> Callable[[Any, Any, Any], dict[str, list]]:
+) -> Callable[[SessionState, Values, RowValues], dict[str, list[Any]]]:
     """(session, variables, row) -> key -> items of every accessor of a text."""
     readers = []
     for key, (kind, name) in outside.items():
@@ -90,7 +93,7 @@ def accessors(
     }
 
 
-def _converter(of: SqlType) -> Callable[[Any], list]:
+def _converter(of: SqlType) -> Callable[[Any], list[Any]]:
     kind = _kind(of)
     if kind == "xml":
         return lambda value: [tree_of(value)]

@@ -48,7 +48,7 @@ class XmlSchemaCollection(Part):
         self.texts: tuple[str, ...] = (text,)
         self.created = self.modified = created
         self.owner: int | None = None
-        self.kept: tuple | None = None
+        self.kept: tuple[Any, ...] | None = None
         self.bound: dict[bool, TypedXml] = {}
 
     def content(self) -> Any:

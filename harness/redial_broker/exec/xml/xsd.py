@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from lxml import etree
 
@@ -188,7 +189,7 @@ def names_of(documents: list[etree._Element]) -> Names:
     return found
 
 
-def _note(found: Names, kind: str, item: etree._Element, named: dict) -> None:
+def _note(found: Names, kind: str, item: etree._Element, named: dict[Any, Any]) -> None:
     name = item.get("name")
     if kind == ELEMENT:
         plain = name or (item.get("ref") or "").rpartition(":")[2]
@@ -214,7 +215,7 @@ def _repeated(item: etree._Element) -> bool:
     return False
 
 
-def _simple_type(item: etree._Element, named: dict) -> str:
+def _simple_type(item: etree._Element, named: dict[Any, Any]) -> str:
     """The built-in simple type an element or attribute has in the end; "" for complex content."""
     stated = item.get("type")
     if stated is not None:
@@ -228,7 +229,7 @@ def _simple_type(item: etree._Element, named: dict) -> str:
     return ""
 
 
-def _of_name(name: str, item: etree._Element, named: dict) -> str:
+def _of_name(name: str, item: etree._Element, named: dict[Any, Any]) -> str:
     prefix, _, local = name.rpartition(":")
     if item.nsmap.get(prefix or None) == XS:
         return f"xs:{local}" if f"xs:{local}" in ATOMIC else ""
@@ -236,7 +237,7 @@ def _of_name(name: str, item: etree._Element, named: dict) -> str:
     return _of_definition(definition, named) if definition is not None else ""
 
 
-def _of_definition(definition: etree._Element, named: dict, depth: int = 0) -> str:
+def _of_definition(definition: etree._Element, named: dict[Any, Any], depth: int = 0) -> str:
     for part in definition.iter(f"{_XS}restriction", f"{_XS}extension"):
         above = part.getparent()
         if above is not definition and above.tag != f"{_XS}simpleContent":

@@ -7,18 +7,24 @@ are refused by name.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import NVARCHAR_MAX, XML
 from redial_broker.exec.query.forxml.auto import auto
-from redial_broker.exec.query.forxml.clause import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.explicit import explicit
 from redial_broker.exec.query.forxml.naming import check
 from redial_broker.exec.query.forxml.rows import path, raw
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.xml.nodes import XSI_URI, escape_value
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Values
+    from redial_broker.exec.query.forxml.clause import Serialize
+    from redial_broker.exec.session import SessionState
 
 TEXT_COLUMN = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR XML result without TYPE."""
@@ -34,7 +40,9 @@ def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: A
     serialize: Serialize = modes[node.mode](clause)
     rows_of, typed = rowset.rows, node.typed
 
-    def count_and_text(session: Any, variables: Any, row: tuple) -> tuple[int, str | None]:
+    def count_and_text(
+        session: SessionState, variables: Values, row: RowValues
+    ) -> tuple[int, str | None]:
         found = rows_of(session, variables, row)
         if not found:
             # No rows, no XML: not even the root (F-222).
@@ -44,7 +52,7 @@ def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: A
             text = f"<{node.root}{root}>{text}</{node.root}>"
         return len(found), _EMPTY.sub(r"<\1\2/>", text) if typed else text
 
-    def rows(session: Any, variables: Any, row: tuple) -> list[tuple]:
+    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         _, text = count_and_text(session, variables, row)
         return [] if text is None and not typed else [(text,)]
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.exec.conversion.rules import group
-from redial_broker.exec.query.forxml.clause import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.naming import encoded
 from redial_broker.exec.query.forxml.rows import attribute_text, field_text
 from redial_broker.exec.query.forxml.values import content, quoted, text_of
 from redial_broker.exec.query.levels import Level, keys_of, levels_of
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.query.forxml.clause import Serialize
 
 _NIL_MARK = ' xsi:nil="true"'
 
@@ -37,7 +41,9 @@ def auto(clause: Clause) -> Serialize:
     return lambda rows: _nested(rows, names, openers, keys)
 
 
-def _nested(rows: list[tuple], names: list[str], openers: list[Callable], keys: list) -> str:
+def _nested(
+    rows: list[RowValues], names: list[str], openers: list[Callable[..., Any]], keys: list[Any]
+) -> str:
     parts: list[str] = []
     opened: list[Any] = []  # the key of every open level; the last level is never open
 
@@ -66,7 +72,7 @@ def _nested(rows: list[tuple], names: list[str], openers: list[Callable], keys: 
     return "".join(parts)
 
 
-def _opener(clause: Clause, level: Level, top: str) -> Callable[[tuple], tuple[str, str]]:
+def _opener(clause: Clause, level: Level, top: str) -> Callable[[RowValues], tuple[str, str]]:
     """row -> (attributes, own child elements) of one element of a level."""
     fields = []
     for place, ordinal in zip(level.columns, level.ordinals):
@@ -80,7 +86,7 @@ def _opener(clause: Clause, level: Level, top: str) -> Callable[[tuple], tuple[s
             fields.append((encoded(column.name), place, inside, text, None))
     nil = clause.nil
 
-    def make(row: tuple) -> tuple[str, str]:
+    def make(row: RowValues) -> tuple[str, str]:
         attributes, inner = [top], []
         for name, place, inside, text, address in fields:
             value = row[place]
@@ -100,7 +106,7 @@ def _opener(clause: Clause, level: Level, top: str) -> Callable[[tuple], tuple[s
     return make
 
 
-def _address(clause: Clause, level: Level, place: int, ordinal: int) -> Callable[[tuple], str]:
+def _address(clause: Clause, level: Level, place: int, ordinal: int) -> Callable[[RowValues], str]:
     """dbobject/TABLE[@KEY='value']/@COLUMN instead of binary data. 6830 and 6831 without a key."""
     name = clause.rowset.columns[place].name
     table = level.table
@@ -117,7 +123,7 @@ def _address(clause: Clause, level: Level, place: int, ordinal: int) -> Callable
         )
     own = encoded(table.columns[ordinal].name)
 
-    def address(row: tuple) -> str:
+    def address(row: RowValues) -> str:
         terms = "%20and%20".join(f"@{key}='{text(row[at])}'" for key, at, text in chosen)
         return f"dbobject/{encoded(table.name)}[{terms}]/@{own}"
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.query.rowset import Rowset
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+
+    Serialize = Callable[[list[RowValues]], str]
 
 
 @dataclass(slots=True)
@@ -39,6 +44,3 @@ class Clause:
     def fail(self, number: int, *args: object) -> SqlError:
         """An error of the clause, with its line."""
         return self.context.fail(self.node, SqlError(number, *args, aborts="scope"))
-
-
-Serialize = Callable[[list[tuple]], str]

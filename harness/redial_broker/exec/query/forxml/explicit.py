@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.conversion.rules import group
-from redial_broker.exec.query.forxml.clause import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.values import Text, content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.xml.nodes import XSI_URI
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.query.forxml.clause import Serialize
 
 _IDENTITIES = frozenset({"id", "idref", "idrefs", "nmtoken", "nmtokens"})
 _CONTENTS = frozenset({"element", "elementxsinil", "xml", "xmltext", "cdata"})
@@ -116,7 +120,7 @@ def _text(column: QueryColumn, kind: str) -> Text:
     return lambda value: content(plain(value))
 
 
-def _written(rows: list[tuple], tags: dict[int, Tag], top: str) -> str:
+def _written(rows: list[RowValues], tags: dict[int, Tag], top: str) -> str:
     out: list[str] = []
     opened: list[tuple[int, str]] = []
 
@@ -159,7 +163,7 @@ def _self_closed(text: str) -> str:
     return _EMPTY.sub(r"<\1\2/>", text)
 
 
-def _filled(tag: Tag, row: tuple) -> tuple[str, str]:
+def _filled(tag: Tag, row: RowValues) -> tuple[str, str]:
     """(attributes, content) of one element."""
     marks, inner = [], []
     for part in tag.parts:
@@ -202,7 +206,7 @@ def _overflow(part: Part, text: str, marks: list[str], inner: list[str]) -> None
         inner.append(held)
 
 
-_WRITERS: dict[str, Callable[[Any, str, list, list], None]] = {
+_WRITERS: dict[str, Callable[[Any, str, list[Any], list[Any]], None]] = {
     "attribute": _attribute,
     "text": _inside,
     "element": _inside,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.conversion.rules import group
-from redial_broker.exec.query.forxml.clause import Clause, Serialize
+from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.naming import check, encoded
 from redial_broker.exec.query.forxml.values import Text, content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn
+
+if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.query.forxml.clause import Serialize
 
 _CONTENT = frozenset({"*", "node()", "text()", "data()"})
 _NIL_MARK = ' xsi:nil="true"'
@@ -71,7 +75,7 @@ def raw(clause: Clause) -> Serialize:
             raise clause.fail(6810, column)
     nil, top = clause.nil, clause.top
 
-    def one(row: tuple) -> str:
+    def one(row: RowValues) -> str:
         element = Element(name)
         for (column, text, inside), value in zip(columns, row):
             if value is None:
@@ -126,7 +130,7 @@ def path(clause: Clause) -> Serialize:
     _check_order(clause, name, places)
     nil, top = clause.nil, clause.top
 
-    def one(row: tuple) -> str:
+    def one(row: RowValues) -> str:
         element = Element(name)
         for place, value in zip(places, row):
             if value is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.xml.nodes import ATTRIBUTE, COMMENT, DOCUMENT, ELEMENT, PI, TEXT, Node
@@ -57,7 +58,7 @@ def made(kind: str, name: str = "", uri: str = "", prefix: str = "", text: str =
     return node
 
 
-def joined(items: list) -> str:
+def joined(items: list[Any]) -> str:
     """Atomized items with one blank between them."""
     return " ".join(text_of(item) for item in items)
 
@@ -71,7 +72,7 @@ def add_attribute(node: Node, attribute: Node) -> None:
     node.append(attribute)
 
 
-def fill(node: Node, items: list) -> None:
+def fill(node: Node, items: list[Any]) -> None:
     """Copies of nodes, and runs of atomic values as one text, into a new element."""
     run: list[str] = []
     for item in [*items, None]:

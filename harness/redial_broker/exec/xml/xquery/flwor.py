@@ -116,7 +116,7 @@ def _envs(bindings: list[Binding], env: Env) -> list[Env]:
 def _runner(
     bindings: list[Binding], test: Callable[[Env], bool] | None, keys: list[_Key], body: Run
 ) -> Run:
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         envs = _envs(bindings, env)
         if test is not None:
             envs = [each for each in envs if test(each)]
@@ -139,14 +139,14 @@ def _value(key: _Key, env: Env) -> Any:
     return comparable(items[0]) if key.moment else str(items[0])
 
 
-def _ascending(one: tuple, two: tuple) -> int:
+def _ascending(one: tuple[Any, ...], two: tuple[Any, ...]) -> int:
     x, y = one[0], two[0]
     if x is None or y is None:
         return (x is not None) - (y is not None)
     return (x > y) - (x < y)
 
 
-def _descending(one: tuple, two: tuple) -> int:
+def _descending(one: tuple[Any, ...], two: tuple[Any, ...]) -> int:
     return _ascending(two, one)
 
 

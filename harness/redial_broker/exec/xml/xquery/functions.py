@@ -148,7 +148,7 @@ def _string(static: Static, name: str, arguments: list[Expression]) -> Expressio
 def _number_of(static: Static, name: str, arguments: list[Expression]) -> Expression:
     run = _node(static, name, arguments).run
 
-    def read(env: Env) -> list:
+    def read(env: Env) -> list[Any]:
         items = run(env)
         value = number(items[0]) if items else None
         return [] if value is None else [Atomic(DOUBLE, float(value))]
@@ -198,7 +198,7 @@ def _substring(static: Static, name: str, arguments: list[Expression]) -> Expres
     start = _number(static, name, arguments[1])
     length = _number(static, name, arguments[2]) if len(arguments) == 3 else None
 
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         first = start(env)
         size = length(env) if length is not None else math.inf
         if first is None or size is None:
@@ -261,7 +261,7 @@ def _whole(static: Static, name: str, arguments: list[Expression]) -> Expression
     check_number(static, name, expr.type)
     kind, run, change = numeric(expr.type.kind), expr.run, _ROUNDINGS[name]
 
-    def compute(env: Env) -> list:
+    def compute(env: Env) -> list[Any]:
         items = run(env)
         value = number(items[0]) if items else None
         return [] if value is None else result(kind, change, value)
@@ -297,7 +297,7 @@ def _distinct(static: Static, name: str, arguments: list[Expression]) -> Express
     expr = data(static, arguments[0])
     run = expr.run
 
-    def unique(env: Env) -> list:
+    def unique(env: Env) -> list[Any]:
         found = {}
         for item in run(env):
             found.setdefault(comparable(item), item)
@@ -306,7 +306,7 @@ def _distinct(static: Static, name: str, arguments: list[Expression]) -> Express
     return Expression(expr.type, unique)
 
 
-def _numbers(static: Static, name: str, expr: Expression) -> tuple[str, Callable[[Env], list]]:
+def _numbers(static: Static, name: str, expr: Expression) -> tuple[str, Callable[[Env], list[Any]]]:
     """(arithmetic type, values) of an aggregate's argument; None in the list: no number."""
     expr = data(static, expr)
     check_number(static, name, expr.type)
@@ -325,7 +325,7 @@ def _total(static: Static, name: str, arguments: list[Expression]) -> Expression
     average = name == "avg()"
     of = DECIMAL if average and kind == INTEGER else kind
 
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         found = values(env)
         if not found:
             return [] if average else [Atomic(INTEGER, 0)]
@@ -358,7 +358,7 @@ def _extreme(static: Static, name: str, arguments: list[Expression]) -> Expressi
         )
     kind, values = _numbers(static, name, expr)
 
-    def extreme(env: Env) -> list:
+    def extreme(env: Env) -> list[Any]:
         found = values(env)
         return [] if not found or None in found else result(kind, lambda: pick(found))
 

@@ -135,7 +135,9 @@ def _target(static: Static, op: str, left: Type, right: Type) -> str | None:
     return DOUBLE if family(one) == "number" else None
 
 
-def _comparer(op: Callable, target: str | None) -> Callable[[Atomic, Atomic], bool | None]:
+def _comparer(
+    op: Callable[..., Any], target: str | None
+) -> Callable[[Atomic, Atomic], bool | None]:
     """(one, two) -> outcome; None when a side does not convert, which matches nothing."""
     if target == DOUBLE:
 
@@ -179,7 +181,7 @@ def compare(static: Static, op: str, left: Expression, right: Expression) -> Exp
 
         return truth(exists)
 
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         first, second = one(env), two(env)
         if not first or not second:
             return []
@@ -198,7 +200,7 @@ def compare_nodes(static: Static, op: str, left: Expression, right: Expression) 
         static.single(side, op)
     one, two = left.run, right.run
 
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         first, second = one(env), two(env)
         if not first or not second:
             return []
@@ -229,7 +231,7 @@ def arithmetic(static: Static, op: str, left: Expression, right: Expression) -> 
         kind = DECIMAL
     one, two, compute = left.run, right.run, _ARITHMETIC[op]
 
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         first, second = one(env), two(env)
         if not first or not second:
             return []
@@ -256,7 +258,7 @@ def as_kind(kind: str, value: Any) -> Any:
     return float(value)
 
 
-def result(kind: str, compute: Callable, *operands: Any) -> list:
+def result(kind: str, compute: Callable[..., Any], *operands: Any) -> list[Any]:
     """The outcome of an operation as items; nothing for a zero divisor or an overflow."""
     try:
         value = compute(*(as_kind(kind, x) for x in operands))
@@ -292,7 +294,7 @@ def _modulo(x: Any, y: Any) -> Any:
     return int(math.copysign(1, x)) * (abs(x) % abs(y))
 
 
-_ARITHMETIC: dict[str, Callable] = {
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": _times,
@@ -308,7 +310,7 @@ def negate(static: Static, expr: Expression) -> Expression:
     check_number(static, "-", expr.type)
     kind, run = numeric(expr.type.kind), expr.run
 
-    def negated(env: Env) -> list:
+    def negated(env: Env) -> list[Any]:
         items = run(env)
         value = number(items[0]) if items else None
         return [] if value is None else result(kind, operator.neg, value)
@@ -369,7 +371,7 @@ def cast_as(static: Static, expr: Expression, kind: str) -> Expression:
         return literal(value)
     inner = expr.run
 
-    def run(env: Env) -> list:
+    def run(env: Env) -> list[Any]:
         items = inner(env)
         value = cast(items[0], kind) if items else None
         return [] if value is None else [value]
