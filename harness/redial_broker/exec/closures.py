@@ -37,3 +37,6 @@ if TYPE_CHECKING:
 
     Windowed = Callable[[SessionState, Values, list[RowValues], list[Any]], list[Any]]
     """A function with OVER: of the ordered rows of a partition and their order keys, a value each."""
+
+    Convert = Callable[[Any], Any]
+    """A value of one type as one of another. Any: a value of a column of any type, None for NULL."""

@@ -146,7 +146,7 @@ class SessionState(Part):
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Any] = {}
         self.temp_procedures: dict[str, Any] = {}
-        self.cursors: dict[str, Any] = {}
+        self.cursors: dict[Any, Any] = {}  # by (depth, name) or number; "@@": opened last
         self.xml_documents: dict[Any, Any] = {}  # handle -> what OPENXML reads; "next": handle
         self.open_keys: frozenset[int] = frozenset()  # databases whose master key is open
         self.bulk: Any = None  # what INSERT BULK prepared for the next request

@@ -6,7 +6,7 @@ settle and return a small function for the rest; both let NULL through.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import (
@@ -28,7 +28,9 @@ from redial_broker.exec.conversion.rules import (
 )
 from redial_broker.exec.xml.document import xml_from_ansi, xml_from_bytes, xml_from_text
 
-Convert = Callable[[object], object]
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Convert
+    from redial_broker.exec.xml.schemas import TypedXml
 
 __all__ = [
     "bare",
@@ -120,7 +122,7 @@ def _to_xml(source: SqlType, target: SqlType, style: int | None) -> Convert | No
     collection = getattr(target, "collection", None)
     if collection is None or source is target:
         return parsed
-    check, document = collection.validate, target.document
+    check, document = collection.validate, cast("TypedXml", target).document
     if parsed is None:
         return lambda value: check(value, document)
     return lambda value: check(parsed(value), document)
@@ -161,14 +163,14 @@ def _to_moment(source: SqlType, target: SqlType, style: int | None) -> Convert |
     return dates.from_days(target)
 
 
-def _unpacked(value: Variant, target: SqlType, style: int | None) -> object:
+def _unpacked(value: Variant, target: SqlType, style: int | None) -> Any:
     check_explicit(value.type, target)
     convert = _raw(value.type, target, style)
     return value.value if convert is None else convert(value.value)
 
 
 def _null_safe(convert: Convert) -> Convert:
-    def run(value: object) -> object:
+    def run(value: Any) -> Any:
         return None if value is None else convert(value)
 
     run.__wrapped__ = convert  # type: ignore[attr-defined]
@@ -195,7 +197,7 @@ def explicit_conversion(
     if not try_:
         return _null_safe(convert)
 
-    def attempt(value: object) -> object:
+    def attempt(value: Any) -> Any:
         if value is None:
             return None
         try:
@@ -241,10 +243,11 @@ def compile_assignment_conversion(
 def _strict_assignment(source: SqlType, target: SqlType, table: str, column: str) -> Convert:
     widest = type_by_name(target.name, MAX)
     whole = None if _text_fits(source, widest) else _raw(source, widest, None)
-    fit = text.fit_text(target) if target.is_string else text.fit_bytes(target)
+    fit: Convert | None = text.fit_text(target) if target.is_string else text.fit_bytes(target)
+    assert fit is not None  # a target without a limit does not come here
     length = target.length
 
-    def run(value: object) -> object:
+    def run(value: Any) -> Any:
         if value is None:
             return None
         full = value if whole is None else whole(value)

@@ -10,9 +10,13 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import SqlType
+
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Convert
 
 EPOCH = datetime(1900, 1, 1)
 _EPOCH_DATE = EPOCH.date()
@@ -173,7 +177,7 @@ def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | Non
     raise _Unreadable
 
 
-def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[str], object]:
+def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[str], Any]:
     """text -> date or time value; 241 unreadable, 242 readable but no such moment."""
     if style not in _READABLE_STYLES:
         raise NotSupported(f"style {style} when converting text to {target.name}")
@@ -181,7 +185,7 @@ def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[
     legacy = target.name in {"datetime", "smalldatetime"}
     fit = rescale(target)
 
-    def run(text: str) -> object:
+    def run(text: str) -> Any:
         try:
             day, clock, offset, digits = _read(text, day_first)
         except _Unreadable:
@@ -236,7 +240,7 @@ def _round_micros(moment: datetime, scale: int) -> datetime:
     return moment + timedelta(microseconds=rounded - moment.microsecond)
 
 
-def rescale(target: SqlType) -> Callable[[object], object]:
+def rescale(target: SqlType) -> Convert:
     """value of the target's kind -> the same with the target's precision."""
     name, scale = target.name, target.scale
     if name == "datetime":
@@ -250,7 +254,7 @@ def rescale(target: SqlType) -> Callable[[object], object]:
     return lambda m: _round_micros(m, scale)
 
 
-def between(source: SqlType, target: SqlType) -> Callable[[object], object]:
+def between(source: SqlType, target: SqlType) -> Convert:
     """One date type to another; date and time are never converted into each other."""
     to_moment = _to_moment(source)
     fit = rescale(target)
@@ -265,7 +269,7 @@ def between(source: SqlType, target: SqlType) -> Callable[[object], object]:
     if target.name == "datetime2":
         return lambda value: fit(to_moment(value))
 
-    def legacy(value: object) -> datetime:
+    def legacy(value: Any) -> Any:
         moment = to_moment(value)
         if not _in_range(moment, target.name):
             raise SqlError(242, source.name, target.name)
@@ -274,7 +278,7 @@ def between(source: SqlType, target: SqlType) -> Callable[[object], object]:
     return legacy
 
 
-def _to_moment(source: SqlType) -> Callable[[object], datetime]:
+def _to_moment(source: SqlType) -> Callable[[Any], datetime]:
     if source.name == "date":
         return lambda value: datetime.combine(value, time())
     if source.name == "time":
@@ -291,11 +295,11 @@ def days_since_1900(value: datetime) -> Decimal:
     return Decimal(gap.days) + Decimal(ticks) / _TICKS_PER_DAY
 
 
-def from_days(target: SqlType) -> Callable[[object], datetime]:
+def from_days(target: SqlType) -> Convert:
     """number of days since 1900-01-01 -> datetime or smalldatetime; 8115 when out of range."""
     fit = rescale(target)
 
-    def run(value: object) -> datetime:
+    def run(value: Any) -> Any:
         try:
             moment = EPOCH + _DAY * float(value)
         except OverflowError:
@@ -322,7 +326,7 @@ def from_bytes(value: bytes) -> datetime:
     return round_datetime(moment + timedelta(microseconds=(ticks * 10000 + 1) // 3))
 
 
-def seconds_of_day(value: object) -> float:
+def seconds_of_day(value: Any) -> float:
     """The argument of WAITFOR in seconds: 'hh:mm[:ss[.mmm]]' or a datetime; 148 otherwise."""
     if isinstance(value, str):
         match = _TIME_ONLY.fullmatch(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from redial.tsql.ast.base import DataType, ObjectName
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -93,7 +93,7 @@ def resolve_type(
         if name == "xml" and node.arguments:
             if xml_type is None:
                 raise NotSupported("xml typed by a schema collection here", position)
-            return xml_type(node.arguments[0], bool(node.document))
+            return xml_type(cast("ObjectName", node.arguments[0]), bool(node.document))
         found = _system_type(_SYNONYMS.get(name, name), node, context)
         if found is not None:
             return found
@@ -123,7 +123,7 @@ def _system_type(name: str, node: DataType, context: str) -> SqlType | None:
     return type_by_name(name) if name in _PLAIN else None
 
 
-def _number(argument: object) -> int:
+def _number(argument: Any) -> int:
     if not isinstance(argument, int):
         raise SqlError(102, argument)
     return argument

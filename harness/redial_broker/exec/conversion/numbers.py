@@ -10,13 +10,15 @@ import re
 import struct
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import INTEGER_BITS, SqlType
 from redial_broker.exec.conversion.dates import days_since_1900
 from redial_broker.exec.conversion.rules import group, shown_name
 
-Convert = Callable[[object], object]
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Convert
 
 EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 """Decimal arithmetic wide enough that only our own rules round."""
@@ -57,10 +59,10 @@ def to_integer(source: SqlType, target: SqlType) -> Convert:
     return _checked(int, source, target)
 
 
-def _checked(convert: Callable[[object], int] | None, source: SqlType, target: SqlType) -> Convert:
+def _checked(convert: Callable[[Any], int] | None, source: SqlType, target: SqlType) -> Convert:
     low, high = BOUNDS[target.name]
 
-    def run(value: object) -> int:
+    def run(value: Any) -> int:
         number = value if convert is None else convert(value)
         if low <= number <= high:
             return number

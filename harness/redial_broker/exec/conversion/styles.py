@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
+from typing import Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import SqlType
@@ -40,7 +41,7 @@ _ALIASES = {8: 108, 24: 108, 9: 109, 13: 113, 14: 114, 20: 120, 21: 121, 25: 121
 _OLD_TYPES = frozenset({"datetime", "smalldatetime"})
 
 
-def writer(source: SqlType, style: int | None) -> Callable[[object], str]:
+def writer(source: SqlType, style: int | None) -> Callable[[Any], str]:
     """value of a date type -> text in that style; None is the type's default style."""
     if style is None:
         style = 0 if source.name in _OLD_TYPES else 121
@@ -68,7 +69,7 @@ def _fill(template: str, value: date) -> str:
     )
 
 
-def _moment(value: object) -> datetime:
+def _moment(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
     if isinstance(value, time):
@@ -87,9 +88,10 @@ def _fraction(moment: datetime, digits: int, separator: str = ".") -> str:
 
 
 def _offset(moment: datetime) -> str:
-    if moment.tzinfo is None:
+    gap = moment.utcoffset()
+    if gap is None:
         return ""
-    minutes = int(moment.utcoffset().total_seconds()) // 60
+    minutes = int(gap.total_seconds()) // 60
     sign = "-" if minutes < 0 else "+"
     return f" {sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
@@ -98,10 +100,10 @@ def _half_day(moment: datetime) -> str:
     return f"{moment.hour % 12 or 12:>2}:{moment.minute:02}"
 
 
-def _default(source: SqlType) -> Callable[[object], str]:
+def _default(source: SqlType) -> Callable[[Any], str]:
     """Style 0: Nov 21 2026  1:05PM; a date has no time and a time no date."""
 
-    def run(value: object) -> str:
+    def run(value: Any) -> str:
         m = _moment(value)
         day = f"{_ABBREVIATIONS[m.month - 1]} {m.day:>2} {m.year:04}"
         clock = _half_day(m) + ("PM" if m.hour >= 12 else "AM")
@@ -112,8 +114,8 @@ def _default(source: SqlType) -> Callable[[object], str]:
     return run
 
 
-def _with_milliseconds(source: SqlType) -> Callable[[object], str]:
-    def run(value: object) -> str:
+def _with_milliseconds(source: SqlType) -> Callable[[Any], str]:
+    def run(value: Any) -> str:
         m = _moment(value)
         fraction = (
             _fraction(m, 3, ":") if source.name in _OLD_TYPES else _fraction(m, _digits(source))
@@ -127,10 +129,10 @@ def _with_milliseconds(source: SqlType) -> Callable[[object], str]:
     return run
 
 
-def _european(source: SqlType) -> Callable[[object], str]:
+def _european(source: SqlType) -> Callable[[Any], str]:
     old = source.name in _OLD_TYPES
 
-    def run(value: object) -> str:
+    def run(value: Any) -> str:
         m = _moment(value)
         return (
             f"{m.day:02} {_ABBREVIATIONS[m.month - 1]} {m.year:04} {m:%H:%M:%S}"
@@ -140,9 +142,9 @@ def _european(source: SqlType) -> Callable[[object], str]:
     return run
 
 
-def _clock(digits: bool) -> Callable[[SqlType], Callable[[object], str]]:
-    def make(source: SqlType) -> Callable[[object], str]:
-        def run(value: object) -> str:
+def _clock(digits: bool) -> Callable[[SqlType], Callable[[Any], str]]:
+    def make(source: SqlType) -> Callable[[Any], str]:
+        def run(value: Any) -> str:
             m = _moment(value)
             if not digits:
                 return f"{m:%H:%M:%S}"
@@ -155,13 +157,13 @@ def _clock(digits: bool) -> Callable[[SqlType], Callable[[object], str]]:
     return make
 
 
-def _canonical(fraction: bool) -> Callable[[SqlType], Callable[[object], str]]:
+def _canonical(fraction: bool) -> Callable[[SqlType], Callable[[Any], str]]:
     """Styles 120 and 121: yyyy-mm-dd hh:mi:ss[.fff]."""
 
-    def make(source: SqlType) -> Callable[[object], str]:
+    def make(source: SqlType) -> Callable[[Any], str]:
         digits = (3 if source.name in _OLD_TYPES else _digits(source)) if fraction else 0
 
-        def run(value: object) -> str:
+        def run(value: Any) -> str:
             if source.name == "date":
                 return f"{value.year:04}-{value.month:02}-{value.day:02}"
             m = _moment(value)
@@ -175,11 +177,11 @@ def _canonical(fraction: bool) -> Callable[[SqlType], Callable[[object], str]]:
     return make
 
 
-def _iso(zone: bool) -> Callable[[SqlType], Callable[[object], str]]:
+def _iso(zone: bool) -> Callable[[SqlType], Callable[[Any], str]]:
     """Styles 126 and 127: yyyy-mm-ddThh:mi:ss[.fff]; 127 writes datetimeoffset in UTC with Z."""
 
-    def make(source: SqlType) -> Callable[[object], str]:
-        def run(value: object) -> str:
+    def make(source: SqlType) -> Callable[[Any], str]:
+        def run(value: Any) -> str:
             if source.name == "date":
                 return f"{value.year:04}-{value.month:02}-{value.day:02}"
             m = _moment(value)

@@ -10,6 +10,7 @@ import struct
 from codecs import utf_16_le_decode
 from collections.abc import Callable
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import INTEGER_BITS, MAX, UNICODE_TYPES, SqlType
@@ -17,7 +18,8 @@ from redial_broker.exec.conversion import dates, styles
 from redial_broker.exec.conversion.numbers import quantize
 from redial_broker.exec.conversion.rules import group, shown_name
 
-Convert = Callable[[object], object]
+if TYPE_CHECKING:
+    from redial_broker.exec.closures import Convert
 
 _BOM = b"\xff\xfe"
 _GUID = re.compile(
@@ -104,13 +106,13 @@ def to_text(source: SqlType, target: SqlType, style: int | None) -> Convert:
     if target.length == MAX or target.name in {"text", "ntext"}:
         return write
     kind = group(source)
-    fit = fit_text(target)
+    fit = fit_text(target) or _identity
     if kind in {"char", "binary", "rowversion", "datetime", "moment", "date", "time"}:
         return fit if write is _identity else lambda value: fit(write(value))
     return _strict(source, target, write, fit)
 
 
-def _identity(value: object) -> object:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -118,7 +120,7 @@ def _strict(source: SqlType, target: SqlType, write: Convert, fit: Convert) -> C
     """Numbers, guids and XML are never cut: an error, or an asterisk for small integers."""
     length = target.length
 
-    def run(value: object) -> str:
+    def run(value: Any) -> Any:
         text = write(value)
         if len(text) <= length:
             return fit(text)
@@ -267,6 +269,7 @@ def to_binary(source: SqlType, target: SqlType, style: int | None) -> Convert:
 
 def _low_bytes(source: SqlType, target: SqlType) -> Convert:
     kind = group(source)
+    write: Callable[[Any], bytes]
     if kind == "int":
         size = 1 if source.name == "bit" else INTEGER_BITS[source.name] // 8
         write = _integer_bytes(size)
@@ -282,7 +285,7 @@ def _low_bytes(source: SqlType, target: SqlType) -> Convert:
         raise NotSupported(f"conversion of {shown_name(source)} to binary data")
     length = target.length
 
-    def run(value: object) -> bytes:
+    def run(value: Any) -> bytes:
         data = write(value)
         if length == MAX:
             return data

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -129,7 +130,7 @@ def _integer(op: str, left: Expr, right: Expr, winner: SqlType) -> Expr:
     low, high = BOUNDS[winner.name]
     body = _INTEGER_BODIES.get(op, f"z = x0 {op} x1\n")
     body += "if low <= z <= high: return z\noverflow()"
-    names = {"low": low, "high": high, "overflow": _overflow(winner.name)}
+    names: dict[str, Any] = {"low": low, "high": high, "overflow": _overflow(winner.name)}
     if op in "/%":
         names["zero"] = _divided_by_zero
     fn = closure(body, [left, right], **names)
@@ -141,7 +142,7 @@ def _float(op: str, left: Expr, right: Expr, winner: SqlType) -> Expr:
     if op == "%":
         raise _mismatch(op, left.type, right.type)
     body = "if x1 == 0: zero()\n" if op == "/" else ""
-    names = {"zero": _divided_by_zero} if op == "/" else {}
+    names: dict[str, Any] = {"zero": _divided_by_zero} if op == "/" else {}
     body += f"z = x0 {op} x1\nif finite(z): return z\noverflow()"
     fn = closure(body, [left, right], finite=finite, overflow=overflow, **names)
     return fold(Expr(fn, winner, left.nullable or right.nullable), [left, right])
@@ -213,7 +214,7 @@ def _decimal(op: str, left: Expr, right: Expr) -> Expr:
     limit = Decimal(10) ** (of.precision - of.scale)
     compute, truncate, scale = _decimal_operation(op), op == "/", of.scale
 
-    def run(one: object, two: object) -> Decimal:
+    def run(one: Any, two: Any) -> Decimal:
         # Integers take part as they are: every int is exact as a Decimal.
         z = compute(Decimal(one), Decimal(two))
         z = quantize(z, scale, truncate=truncate)
@@ -291,7 +292,7 @@ def _date_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
     build = dates.from_days(target)
     sign = 1 if op == "+" else -1
 
-    def run(one: object, two: object) -> object:
+    def run(one: Any, two: Any) -> Any:
         return build(dates.days_since_1900(one) + sign * dates.days_since_1900(two))
 
     return strict(run, target, [left, right])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import Collation
@@ -49,7 +49,7 @@ def _kept_collation(operand: Expr, target: SqlType) -> Collation | None:
     return operand.collation if target.is_string else None
 
 
-def _style(node: ast.Cast, scope: Scope) -> object:
+def _style(node: ast.Cast, scope: Scope) -> Any:
     """None, the style number, or the closure that yields it at run time."""
     if node.style is None:
         return None
@@ -59,10 +59,10 @@ def _style(node: ast.Cast, scope: Scope) -> object:
     return None if style.value is None else int(style.value)
 
 
-def _dynamic_style(operand: Expr, target: SqlType, style: object, try_: bool) -> Expr:
+def _dynamic_style(operand: Expr, target: SqlType, style: Any, try_: bool) -> Expr:
     inner, source, made = operand.fn, operand.type, {}
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         wanted = style(session, variables, row)
         if wanted is None:
             return None

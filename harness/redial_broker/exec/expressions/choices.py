@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -43,7 +43,7 @@ def unified(results: Sequence[Expr]) -> tuple[list[Expr], SqlType]:
     return [converted(result, of) for result in results], of
 
 
-def _collation_of(results: Sequence[Expr]) -> dict[str, object]:
+def _collation_of(results: Sequence[Expr]) -> dict[str, Any]:
     for result in results:
         if result.collation is not None:
             return {"collation": result.collation}
@@ -53,11 +53,14 @@ def _collation_of(results: Sequence[Expr]) -> dict[str, object]:
 @compiles(ast.Case)
 def _case(node: ast.Case, scope: Scope) -> Expr:
     if node.operand is None:
-        tests = [compile_condition(when.condition, scope) for when in node.whens]
+        tests = [
+            compile_condition(cast("ast.Predicate", when.condition), scope) for when in node.whens
+        ]
     else:
         operand = compile_expression(node.operand, scope)
         tests = [
-            compare("=", operand, compile_expression(when.condition, scope)) for when in node.whens
+            compare("=", operand, compile_expression(cast("ast.Expression", when.condition), scope))
+            for when in node.whens
         ]
     results = [compile_expression(when.result, scope) for when in node.whens]
     otherwise = compile_expression(node.otherwise, scope) if node.otherwise else null()
@@ -71,7 +74,7 @@ def _chosen(tests: list[Fn], results: list[Expr], otherwise: Expr) -> Expr:
     if len(tests) == 1:
         test, value = tests[0], everything[0].fn
 
-        def run_one(session: SessionState, variables: Values, row: RowValues) -> object:
+        def run_one(session: SessionState, variables: Values, row: RowValues) -> Any:
             return (
                 value(session, variables, row)
                 if test(session, variables, row)
@@ -81,7 +84,7 @@ def _chosen(tests: list[Fn], results: list[Expr], otherwise: Expr) -> Expr:
         return Expr(run_one, of, nullable, **_collation_of(everything))
     arms = tuple((test, result.fn) for test, result in zip(tests, everything))
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         for test, value in arms:
             if test(session, variables, row):
                 return value(session, variables, row)
@@ -103,7 +106,7 @@ def coalesce(arguments: Sequence[Expr]) -> Expr:
     parts, of = unified(arguments)
     fns = tuple(part.fn for part in parts)
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         for fn in fns:
             value = fn(session, variables, row)
             if value is not None:
@@ -155,7 +158,7 @@ def nullif(left: Expr, right: Expr) -> Expr:
         raise SqlError(4151, aborts="scope")
     equal, value = compare("=", left, right), left.fn
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         return None if equal(session, variables, row) else value(session, variables, row)
 
     return Expr(run, left.type, collation=left.collation)
@@ -167,7 +170,7 @@ def choose(index: Expr, items: Sequence[Expr]) -> Expr:
     parts, of = unified(items)
     fns = tuple(part.fn for part in parts)
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         position = at(session, variables, row)
         if position is None or not 1 <= position <= len(fns):
             return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn, Values
     from redial_broker.exec.session import SessionState
 
-Key = Callable[[object], object]
+Key = Callable[[Any], Any]
 
 _PYTHON_OPS = {"=": "==", "<>": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _NAMES = {
@@ -60,7 +60,7 @@ def aligned(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr, Key | None]:
     return _as(left, target), _as(right, target), key_of(target)
 
 
-def _shown(op: str, left: Expr, right: Expr) -> tuple[object, ...]:
+def _shown(op: str, left: Expr, right: Expr) -> tuple[Any, ...]:
     if "xml" in (left.type.name, right.type.name):
         return ()
     return shown_name(left.type), shown_name(right.type), _NAMES[op]
@@ -128,7 +128,7 @@ def compare(op: str, left: Expr, right: Expr) -> Fn:
         return closure(f"return x0 {sign} x1", parts)
     left_ready = left.constant and left.value is not None
     right_ready = right.constant and right.value is not None
-    names: dict[str, object] = {"key": key}
+    names: dict[str, Any] = {"key": key}
     one, two = "key(x0)", "key(x1)"
     if left_ready:
         one, names["k0"] = "k0", key(left.value)

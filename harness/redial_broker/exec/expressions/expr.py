@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -41,7 +41,7 @@ class Expr:
     type: SqlType
     nullable: bool = True
     constant: bool = False
-    value: object = None
+    value: Any = None
     slot: int = _ABSENT
     index: int = _ABSENT
     untyped: bool = False
@@ -61,7 +61,7 @@ class Expr:
         return self if to_type is self.type else replace(self, type=to_type)
 
 
-def constant(value: object, of: SqlType, *, literal: bool = False) -> Expr:
+def constant(value: Any, of: SqlType, *, literal: bool = False) -> Expr:
     """An expression that always has this value."""
     return Expr(
         lambda session, variables, row: value, of, value is None, True, value, literal=literal
@@ -95,7 +95,7 @@ def fold(expr: Expr, parts: Sequence[Expr]) -> Expr:
     if not all(part.constant for part in parts):
         return expr
     try:
-        value = expr.fn(None, (), ())
+        value = expr.fn(cast("SessionState", None), cast("Values", ()), ())
     except NotSupported:
         raise
     except SqlError:
@@ -129,7 +129,7 @@ _ACCESS = {
 @lru_cache(maxsize=4096)
 def _factory(
     body: str, kinds: tuple[str, ...], names: tuple[str, ...], strict: bool
-) -> Callable[..., Any]:
+) -> Callable[..., Fn]:
     """make(a0, a1, ..., names...) -> closure with that body; operands are x0, x1, ..."""
     parameters = [f"{'x' if kind == 'constant' else 'a'}{i}" for i, kind in enumerate(kinds)]
     lines = [f"def make({', '.join([*parameters, *names])}):", " def run(session, variables, row):"]
@@ -141,12 +141,13 @@ def _factory(
             lines.append(f"  if x{i} is None: return None")
     lines.extend(f"  {line}" for line in body.split("\n"))
     lines.append(" return run")
-    space: dict[str, object] = {}
+    space: dict[str, Any] = {}
     exec("\n".join(lines), space)
-    return space["make"]
+    made: Callable[..., Fn] = space["make"]
+    return made
 
 
-def closure(body: str, parts: Sequence[Expr], *, strict: bool = True, **names: object) -> Fn:
+def closure(body: str, parts: Sequence[Expr], *, strict: bool = True, **names: Any) -> Fn:
     """A closure over operands; ``body`` is its last lines and sees x0, x1, ... and ``names``.
 
     strict: NULL in any operand gives NULL without running the body.

@@ -105,4 +105,5 @@ def _is_null(node: ast.IsNull, scope: Scope) -> Fn:
 def _updated(node: ast.UpdatedColumn, scope: Scope) -> Fn:
     if scope.updated_column is None:
         raise scope.refuse("UPDATE(column) outside a trigger", node)
-    return scope.updated_column(node.column.text)
+    updated: Fn = scope.updated_column(node.column.text)
+    return updated

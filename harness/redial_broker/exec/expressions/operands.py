@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import DEFAULT, Collation, find_collation
@@ -27,6 +27,8 @@ from redial_broker.exec.expressions.scope import Scope
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.query.rowset import QueryColumn
+    from redial_broker.exec.query.subqueries import Subquery
     from redial_broker.exec.session import SessionState
 
 
@@ -40,7 +42,8 @@ def string_type(text: str, unicode: bool) -> SqlType:
 
 def decimal_type_of(value: Decimal) -> SqlType:
     """The numeric type of a decimal constant: its digits as written."""
-    _, digits, exponent = value.as_tuple()
+    _, digits, power = value.as_tuple()
+    exponent = int(power)  # a letter only of a value that is no number
     scale = max(0, -exponent)
     whole = max(1 if not scale else 0, len(digits) + exponent)
     return decimal_type(max(1, whole + scale), scale)
@@ -51,7 +54,8 @@ _MONEY_MAX = Decimal("922337203685477.5807")
 
 @compiles(ast.Literal)
 def _literal(node: ast.Literal, scope: Scope) -> Expr:
-    kind, value = node.kind, node.value
+    kind = node.kind
+    value: Any = node.value  # of the type that the kind says
     if kind == "null":
         return null()
     if kind == "int":
@@ -107,7 +111,7 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
         raise SqlError(116)
     rows = query.rows
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         found = rows(session, variables, row)
         if not found:
             return None
@@ -118,14 +122,14 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
     return Expr(run, column_type(query.columns[0]))
 
 
-def subquery(query: ast.Query, scope: Scope, node: ast.Node) -> object:
+def subquery(query: ast.Query, scope: Scope, node: ast.Node) -> Subquery:
     """Compile a nested query through the statement compiler's hook."""
     if scope.compile_subquery is None:
         raise SqlError(1046, line=scope.line(node), aborts="scope")
     return scope.compile_subquery(query, scope)
 
 
-def column_type(of: object) -> SqlType:
+def column_type(of: SqlType | QueryColumn) -> SqlType:
     """The SqlType of a subquery column, given as such or as a ResultColumn."""
     return of if isinstance(of, SqlType) else of.type
 
@@ -154,8 +158,11 @@ def common_collation(left: Expr, right: Expr) -> Collation:
     if left.explicit or right.explicit:
         chosen = left if left.explicit else right
         other = right if left.explicit else left
-        if other.explicit and other.collation.name.lower() != chosen.collation.name.lower():
-            raise SqlError(468, left.collation.name, right.collation.name, "equal to")
+        assert chosen.collation is not None
+        if other.explicit:
+            assert other.collation is not None
+            if other.collation.name.lower() != chosen.collation.name.lower():
+                raise SqlError(468, chosen.collation.name, other.collation.name, "equal to")
         return chosen.collation
     one, two = left.collation, right.collation
     if one and two and one.name.lower() != two.name.lower():

@@ -46,15 +46,17 @@ def compile_expression(node: Expression, scope: Scope) -> Expr:
         replaced = scope.replaced(node)
         if replaced is not None:
             return replaced
-    return _compile(_VALUES, node, scope)
+    made: Expr = _compile(_VALUES, node, scope)
+    return made
 
 
 def compile_condition(node: Predicate, scope: Scope) -> Fn:
     """Compile a condition to a closure of True, False or None (unknown)."""
-    return _compile(_CONDITIONS, node, scope)
+    made: Fn = _compile(_CONDITIONS, node, scope)
+    return made
 
 
-def _compile(table: dict[type, Callable[..., Any]], node: Node, scope: Scope) -> object:
+def _compile(table: dict[type, Callable[..., Any]], node: Node, scope: Scope) -> Any:
     compiler = table.get(type(node))
     if compiler is None:
         words = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(node).__name__)

@@ -13,6 +13,8 @@ from redial_broker.exec.expressions.expr import Expr, column, variable
 
 if TYPE_CHECKING:
     from redial.tsql.ast import ColumnRef, Node, Source, Variable, With
+    from redial_broker.exec.closures import Fn
+    from redial_broker.exec.query.subqueries import Subquery
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Scope:
     namespaces: prefix (None for DEFAULT) -> uri of WITH XMLNAMESPACES.
 
     Hooks, all optional, set by the statement compiler:
-    compile_subquery(query, scope) -> object with columns and, of (session, variables, row), rows and exists;
+    compile_subquery(query, scope) -> Subquery: columns, rows and exists;
     aggregate(call) and window(call) -> Expr of an already computed slot;
     scalar_function(name) -> build(arguments, call) -> Expr, or None when there is no such function;
     replaced(node) -> Expr for a node computed elsewhere (GROUP BY expressions), or None;
@@ -81,14 +83,14 @@ class Scope:
     parent: Scope | None = None
     source: Source | None = None
     namespaces: dict[str | None, str] = field(default_factory=dict)
-    compile_subquery: Callable[..., Any] | None = None
+    compile_subquery: Callable[..., Subquery] | None = None
     aggregate: Callable[..., Expr] | None = None
     window: Callable[..., Expr] | None = None
     scalar_function: Callable[..., Any] | None = None
     replaced: Callable[..., Expr | None] | None = None
     user_type: Callable[..., SqlType | None] | None = None
     xml_type: Callable[..., SqlType] | None = None
-    updated_column: Callable[..., Any] | None = None
+    updated_column: Callable[[str], Fn] | None = None
     next_value: Callable[..., Expr] | None = None
 
     def child(self, columns: Sequence[ScopeColumn]) -> Scope:

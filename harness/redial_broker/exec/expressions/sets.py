@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -96,7 +96,7 @@ def _quantified(
     decisive = quantifier == "ANY"
 
     def run(session: SessionState, variables: Values, outer: RowValues) -> bool | None:
-        held = (value(session, variables, outer),)
+        held: Any = (value(session, variables, outer),)  # not a list: nothing is assigned to it
         result: bool | None = not decisive
         for row in rows(session, variables, outer):
             outcome = test(session, held, row)

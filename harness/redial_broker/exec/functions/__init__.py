@@ -129,4 +129,5 @@ def _user_defined(node: ast.FunctionCall, scope: Scope) -> Expr:
         argument if isinstance(argument, ast.DefaultValue) else compile_expression(argument, scope)
         for argument in node.arguments
     ]
-    return build(arguments, node)
+    called: Expr = build(arguments, node)
+    return called

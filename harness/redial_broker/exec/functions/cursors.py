@@ -26,9 +26,10 @@ def _cursor_status(call: Call) -> Expr:
         argument.value if isinstance(argument, ast.Literal) else None
         for argument in call.node.arguments
     ]
-    if not all(isinstance(name, str) for name in names):
+    first, second = names
+    if not isinstance(first, str) or not isinstance(second, str):
         raise call.refuse("CURSOR_STATUS of anything but two string constants")
-    source, name = names[0].lower(), names[1].lower()
+    source, name = first.lower(), second.lower()
     known = call.scope.variables.get(name)
     slot = known[0] if known is not None and known[1] is None else -1
 
@@ -38,7 +39,8 @@ def _cursor_status(call: Call) -> Expr:
                 return -3
             cursor = session.cursors.get(variables[slot]) if variables[slot] is not None else None
             if cursor is None:
-                return value(session.engine, "cursor_status_unassigned")
+                unassigned: int = value(session.engine, "cursor_status_unassigned")
+                return unassigned
             return _status(cursor)
         if source not in {"local", "global"}:
             return None

@@ -6,6 +6,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -93,7 +94,7 @@ def moment_argument(call: Call, at: int) -> Expr:
     return argument
 
 
-def as_datetime(of: SqlType) -> Callable[[object], datetime]:
+def as_datetime(of: SqlType) -> Callable[[Any], datetime]:
     """value of a date type -> naive datetime (the local one for datetimeoffset)."""
     if of.name == "date":
         return lambda x: datetime(x.year, x.month, x.day)
@@ -156,7 +157,7 @@ def _dateadd(call: Call) -> Expr:
     number = converted(number, INT) if number.type.name != "bigint" else number
     lift, fit, back = as_datetime(of), rescale(of), lowering(of)
 
-    def run(amount: int, x: object) -> object:
+    def run(amount: int, x: Any) -> Any:
         try:
             moved = _shifted(lift(x), part, amount)
             if of.name == "datetime" and moved.year < 1753:
@@ -176,7 +177,7 @@ def _check_part(call: Call, part: str, of: SqlType) -> None:
         raise SqlError(9810, part, call.name.lower(), of.name, aborts="scope")
 
 
-def lowering(of: SqlType) -> Callable[[datetime, object], object]:
+def lowering(of: SqlType) -> Callable[[datetime, Any], Any]:
     """(naive datetime, the value it came from) -> value of a date type."""
     if of.name == "date":
         return lambda moved, x: moved.date()
@@ -214,7 +215,7 @@ def _datediff(call: Call) -> Expr:
     count = _boundaries(part)
     big = call.name == "DATEDIFF_BIG"
 
-    def run(x: object, y: object) -> int:
+    def run(x: Any, y: Any) -> int:
         result = count(two(y)) - count(one(x))
         if not big and not -_INT_MAX - 1 <= result <= _INT_MAX:
             raise SqlError(535)
@@ -223,7 +224,7 @@ def _datediff(call: Call) -> Expr:
     return strict(run, BIGINT if big else INT, [start, end])
 
 
-def _as_utc(of: SqlType) -> Callable[[object], datetime]:
+def _as_utc(of: SqlType) -> Callable[[Any], datetime]:
     if of.name == "datetimeoffset":
         return lambda x: x.astimezone(UTC).replace(tzinfo=None)
     return as_datetime(of)
@@ -246,12 +247,12 @@ _READERS: dict[str, Callable[[datetime], int]] = {
 }
 
 
-def _tzoffset(value: object) -> int:
-    gap = value.utcoffset() if isinstance(value, datetime) and value.tzinfo else timedelta()
-    return int(gap.total_seconds()) // 60
+def _tzoffset(value: Any) -> int:
+    gap = value.utcoffset() if isinstance(value, datetime) and value.tzinfo else None
+    return int(gap.total_seconds()) // 60 if gap is not None else 0
 
 
-def _reader(part: str, of: SqlType) -> Callable[[object], int]:
+def _reader(part: str, of: SqlType) -> Callable[[Any], int]:
     if part == "tzoffset":
         return _tzoffset
     lift, read = as_datetime(of), _READERS[part]
@@ -299,7 +300,7 @@ def _datename(call: Call) -> Expr:
         return Expr(closure("return str(x0)", [week]), nvarchar(30))
     read = _reader(part, moment.type)
 
-    def run(x: object) -> str:
+    def run(x: Any) -> str:
         number = read(x)
         if part == "month":
             return MONTHS[number - 1]
@@ -326,7 +327,7 @@ def _eomonth(call: Call) -> Expr:
     moment = moment_argument(call, 0)
     lift = as_datetime(moment.type)
 
-    def run(x: object, months: int = 0) -> date:
+    def run(x: Any, months: int = 0) -> date:
         try:
             m = add_months(lift(x).replace(day=1), months)
         except (OverflowError, ValueError):
@@ -355,11 +356,12 @@ def _datetime2fromparts(call: Call) -> Expr:
     digits = scale.value
 
     def run(*parts: int) -> datetime:
-        *whole, fraction = parts
+        year, month, day, hour, minute, second, fraction = parts
         try:
             if not 0 <= fraction < 10**digits:
                 raise ValueError
-            return datetime(*whole, int(Decimal(fraction).scaleb(6 - digits)))
+            micros = int(Decimal(fraction).scaleb(6 - digits))
+            return datetime(year, month, day, hour, minute, second, micros)
         except (ValueError, OverflowError):
             raise SqlError(289, "datetime2") from None
 
@@ -370,14 +372,14 @@ def _datetime2fromparts(call: Call) -> Expr:
 def _switchoffset(call: Call) -> Expr:
     moment, zone = converted(call.arg(0), DATETIMEOFFSET), call.arg(1)
 
-    def run(x: datetime, to: object) -> datetime:
+    def run(x: datetime, to: Any) -> datetime:
         minutes = zone_minutes(to)
         return x.astimezone(timezone(timedelta(minutes=minutes)))
 
     return strict(run, moment.type, [moment, zone])
 
 
-def zone_minutes(zone: object) -> int:
+def zone_minutes(zone: Any) -> int:
     """Minutes of an offset given as a number or as +hh:mm. Raises 9812."""
     if isinstance(zone, int):
         if abs(zone) > 840:

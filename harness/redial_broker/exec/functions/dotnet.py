@@ -71,7 +71,7 @@ def _rounded(value: Decimal, digits: int) -> Decimal:
 
 def _grouped(text: str) -> str:
     whole, dot, rest = text.partition(".")
-    groups = []
+    groups: list[str] = []
     while len(whole) > 3:
         groups.insert(0, whole[-3:])
         whole = whole[:-3]
@@ -333,7 +333,9 @@ def _named(number: int, name: str, count: int) -> str:
 def _offset(moment: datetime, letter: str, count: int) -> str:
     if moment.tzinfo is None:
         return "" if letter == "K" else {1: "+0", 2: "+00"}.get(count, "+00:00")
-    minutes = int(moment.utcoffset().total_seconds()) // 60
+    gap = moment.utcoffset()
+    assert gap is not None
+    minutes = int(gap.total_seconds()) // 60
     sign, hours, rest = "-" if minutes < 0 else "+", abs(minutes) // 60, abs(minutes) % 60
     if letter == "z" and count < 3:
         return f"{sign}{hours:0{count}d}"

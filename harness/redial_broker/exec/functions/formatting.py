@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import nvarchar
@@ -26,7 +26,7 @@ _SPECIFICATION = re.compile(
 _MASK_32, _MASK_64 = (1 << 32) - 1, (1 << 64) - 1
 
 
-def _number(kind: str, flags: str, precision: str | None, value: object) -> str:
+def _number(kind: str, flags: str, precision: str | None, value: Any) -> str:
     if not isinstance(value, int):
         raise SqlError(2786, "%")
     if kind in "di":
@@ -54,7 +54,7 @@ def _padded(text: str, flags: str, width: str | None, numeric: bool) -> str:
     return text.rjust(size)
 
 
-def format_message(template: str, arguments: Sequence[object]) -> str:
+def format_message(template: str, arguments: Sequence[Any]) -> str:
     """The text with its arguments put in; NULL shows as (null), a missing one likewise.
 
     Raises 2787 for a specification that is none, 2786 for an argument of the wrong kind.

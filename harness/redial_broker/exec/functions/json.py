@@ -160,7 +160,7 @@ def json_modify(text: str, path: str, new: str | None) -> str:
     *before, last = way.steps
     above = jsontext.walk(whole, tuple(before))
     found = jsontext.step(above, last) if above is not None else None
-    if found is not None:
+    if above is not None and found is not None:
         if new is None and not way.strict and above.kind == OBJECT:
             return _without(text, above, found)
         return text[: found.start] + (new or "null") + text[found.end :]

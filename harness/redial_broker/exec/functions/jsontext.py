@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import cast
 
 from redial_broker.engine.errors import SqlError
 
@@ -68,7 +69,7 @@ class _Reader:
         self.text, self.at, self.depth = text, 0, 0
 
     def blanks(self) -> None:
-        self.at = _BLANK.match(self.text, self.at).end()
+        self.at = cast("re.Match[str]", _BLANK.match(self.text, self.at)).end()
 
     def peek(self) -> str:
         self.blanks()
@@ -231,11 +232,12 @@ def step(value: Json, key: str | int) -> Json | None:
 
 def walk(value: Json, steps: tuple[str | int, ...]) -> Json | None:
     """The value a path leads to, None when it leads nowhere."""
-    found: Json | None = value
+    found = value
     for key in steps:
-        found = step(found, key)
-        if found is None:
+        inner = step(found, key)
+        if inner is None:
             return None
+        found = inner
     return found
 
 

@@ -67,5 +67,5 @@ def _build(call: Call) -> Expr:
     )
 
 
-for _name, (_least, _most, _, _) in KEY_FUNCTIONS.items():
+for _name, (_least, _most, *_) in KEY_FUNCTIONS.items():
     function(_name, _least, _most)(_build)

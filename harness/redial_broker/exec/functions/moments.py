@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tzlocal.windows_tz import win_tz
@@ -110,7 +111,7 @@ def _datetrunc(call: Call) -> Expr:
         raise SqlError(9810, part, "datetrunc", of.name, aborts="scope")
     lift, lower, fit = as_datetime(of), lowering(of), rescale(of)
 
-    def run(value: object, first: int) -> object:
+    def run(value: Any, first: int) -> Any:
         return fit(lower(_truncated(lift(value), part, first), value))
 
     body = "return f(x0, session.options.datefirst)"
@@ -133,7 +134,7 @@ def _date_bucket(call: Call) -> Expr:
     origin = [converted(call.arg(3), of)] if call.count == 4 else []
     lift, lower, fit = as_datetime(of), lowering(of), rescale(of)
 
-    def run(size: int, value: object, start: object = None) -> object:
+    def run(size: int, value: Any, start: Any = None) -> Any:
         if size <= 0:
             raise SqlError(9834)
         begin = _FIRST if start is None else lift(start)
@@ -159,8 +160,8 @@ def _bucket(moment: datetime, part: str, size: int, origin: datetime) -> datetim
 
 
 # ---------------------------------------------------------------------- from parts
-def _constructed(name: str, make: Callable[..., object]) -> Callable[..., object]:
-    def run(*parts: int) -> object:
+def _constructed(name: str, make: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*parts: int) -> Any:
         try:
             return make(*parts)
         except (ValueError, OverflowError):
@@ -179,16 +180,17 @@ def _digits(call: Call, at: int, name: str) -> int:
     scale = call.integer(at)
     if not scale.constant or scale.value is None or not 0 <= scale.value <= 7:
         raise SqlError(10760, name, aborts="scope")
-    return scale.value
+    digits: int = scale.value
+    return digits
 
 
 @function("DATETIMEFROMPARTS", 7)
 def _datetimefromparts(call: Call) -> Expr:
     def make(*parts: int) -> datetime:
-        *whole, millisecond = parts
-        if not 0 <= millisecond <= 999 or not 1753 <= whole[0] <= 9999:
+        year, month, day, hour, minute, second, millisecond = parts
+        if not 0 <= millisecond <= 999 or not 1753 <= year <= 9999:
             raise ValueError
-        return round_datetime(datetime(*whole, millisecond * 1000))
+        return round_datetime(datetime(year, month, day, hour, minute, second, millisecond * 1000))
 
     parts = [call.integer(at) for at in range(7)]
     return strict(_constructed("datetime", make), DATETIME, parts)
@@ -197,9 +199,10 @@ def _datetimefromparts(call: Call) -> Expr:
 @function("SMALLDATETIMEFROMPARTS", 5)
 def _smalldatetimefromparts(call: Call) -> Expr:
     def make(*parts: int) -> datetime:
-        if not 1900 <= parts[0] <= 2079:
+        year, month, day, hour, minute = parts
+        if not 1900 <= year <= 2079:
             raise ValueError
-        return datetime(*parts)
+        return datetime(year, month, day, hour, minute)
 
     return strict(
         _constructed("smalldatetime", make),
@@ -224,7 +227,7 @@ def _datetimeoffsetfromparts(call: Call) -> Expr:
     digits = _digits(call, 9, "datetimeoffset")
 
     def make(*parts: int) -> datetime:
-        *whole, fraction, hours, minutes = parts
+        year, month, day, hour, minute, second, fraction, hours, minutes = parts
         if (
             abs(hours) > 14
             or abs(minutes) > 59
@@ -233,7 +236,8 @@ def _datetimeoffsetfromparts(call: Call) -> Expr:
         ):
             raise ValueError
         zone = timezone(timedelta(hours=hours, minutes=minutes))
-        return datetime(*whole, _micros(fraction, digits), tzinfo=zone)
+        micros = _micros(fraction, digits)
+        return datetime(year, month, day, hour, minute, second, micros, tzinfo=zone)
 
     return strict(
         _constructed("datetimeoffset", make),
@@ -249,7 +253,7 @@ def _todatetimeoffset(call: Call) -> Expr:
     given = call.arg(0).type
     of = sql_type("datetimeoffset", scale=given.scale if given.name == "datetime2" else 7)
 
-    def run(value: datetime, to: object) -> datetime:
+    def run(value: datetime, to: Any) -> datetime:
         return value.replace(tzinfo=timezone(timedelta(minutes=zone_minutes(to))))
 
     return strict(run, of, [moment, zone])
@@ -278,7 +282,9 @@ def zone_names() -> list[str]:
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:
     """The moment with the zone's offset at that time, as a fixed offset."""
     there = moment.astimezone(zone)
-    minutes = round(there.utcoffset().total_seconds() / 60)
+    gap = there.utcoffset()
+    assert gap is not None
+    minutes = round(gap.total_seconds() / 60)
     return moment.astimezone(timezone(timedelta(minutes=minutes)))
 
 

@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
@@ -111,7 +111,7 @@ def _round(call: Call) -> Expr:
     of = _kept_type(value.type)
     scale = of.scale if group(of) == "exact" else 4
 
-    def run(x: object, digits: int, truncate: int = 0) -> object:
+    def run(x: Any, digits: int, truncate: int = 0) -> Any:
         mode = ROUND_DOWN if truncate else ROUND_HALF_UP
         if isinstance(x, float):
             return float(_rounded(Decimal(repr(x)), min(digits, 60), mode)) if x else x
@@ -137,7 +137,7 @@ def _power(call: Call) -> Expr:
     of = _kept_type(base.type)
     exponent = converted(call.arg(1), FLOAT)
 
-    def compute(x: object, y: float) -> object:
+    def compute(x: Any, y: float) -> Any:
         if not x and y < 0:
             raise SqlError(8134)
         try:
@@ -234,7 +234,7 @@ def _rand(call: Call) -> Expr:
     The values are not SQL Server's; only that the same seed gives the same number is.
     """
 
-    def of_seed(seed: object) -> float:
+    def of_seed(seed: Any) -> float:
         return int(stream_guid(0, "rand", int(seed)).replace("-", "")[:13], 16) / 16**13
 
     if call.count:
@@ -305,7 +305,7 @@ def _hashbytes(call: Call) -> Expr:
     algorithm, data = call.text(0), call.arg(1)
     encode = _bytes_of(call, data)
 
-    def run(name: str, value: object) -> bytes | None:
+    def run(name: str, value: Any) -> bytes | None:
         known = _ALGORITHMS.get(name.strip().upper())
         if known is None:
             raise (
@@ -318,7 +318,7 @@ def _hashbytes(call: Call) -> Expr:
     return strict(run, varbinary(8000), [algorithm, data])
 
 
-def _bytes_of(call: Call, data: Expr) -> Callable[[object], bytes]:
+def _bytes_of(call: Call, data: Expr) -> Callable[[Any], bytes]:
     if data.type.name in UNICODE_TYPES:
         return to_utf16
     if data.type.is_string or data.untyped:

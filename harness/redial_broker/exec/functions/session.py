@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -54,7 +54,7 @@ GLOBALS: dict[str, tuple[SqlType, str]] = {
 }
 """Name -> type and the session attribute that holds it."""
 
-_CONSTANTS: dict[str, tuple[SqlType, object]] = {
+_CONSTANTS: dict[str, tuple[SqlType, Any]] = {
     "@@SERVICENAME": (SYSNAME, "MSSQLSERVER"),
     "@@LANGID": (SMALLINT, 0),
     "@@MAX_PRECISION": (TINYINT, 38),
@@ -99,7 +99,7 @@ _ERROR_PARTS = {
 def _error_part(call: Call) -> Expr:
     of, name = _ERROR_PARTS[call.name]
 
-    def run(session: SessionState, variables: Values, row: RowValues) -> object:
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
         info = session.error_info
         if info is None:
             return None
@@ -208,7 +208,7 @@ def _session_context(call: Call) -> Expr:
     return Expr(run, SQL_VARIANT)
 
 
-def _type_of(value: object) -> SqlType:
+def _type_of(value: Any) -> SqlType:
     if isinstance(value, str):
         return nvarchar(4000)
     if isinstance(value, bytes):

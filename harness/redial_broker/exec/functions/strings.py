@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import SqlError
@@ -70,7 +71,7 @@ _FIXED_SIZES = {
 }
 
 
-def _data_length(of: SqlType) -> object:
+def _data_length(of: SqlType) -> Any:
     """value -> bytes stored, for one static type."""
     if of.name in UNICODE_TYPES or of.name == "xml":
         return lambda x: 2 * units(x) if x else 0
@@ -152,7 +153,7 @@ def _substring(call: Call) -> Expr:
     return _like_argument(strict(run, of, parts), source)
 
 
-def _folding(collation: Collation) -> object:
+def _folding(collation: Collation) -> Callable[[str], str]:
     """text -> text in which equal characters are the same, position for position."""
     if collation.case_sensitive:
         return lambda x: x
@@ -205,7 +206,7 @@ def _patindex(call: Call) -> Expr:
     return strict(run, of, [pattern, text])
 
 
-def _replaced(text: str, old: str, new: str, fold_case: object) -> str:
+def _replaced(text: str, old: str, new: str, fold_case: Callable[[str], str]) -> str:
     haystack, needle, parts, at = fold_case(text), fold_case(old), [], 0
     while True:
         found = haystack.find(needle, at)
@@ -250,7 +251,7 @@ def _stuff(call: Call) -> Expr:
     return fold(Expr(closure(body, parts, strict=False, f=run_all), of), parts)
 
 
-def _trimmer(side: str) -> object:
+def _trimmer(side: str) -> Callable[[str, str], str]:
     return {"LTRIM": str.lstrip, "RTRIM": str.rstrip, "TRIM": str.strip}[side]
 
 
@@ -265,7 +266,7 @@ def _trim(call: Call) -> Expr:
     return _like_argument(strict(lambda x: cut(x, " "), of, [text]), text)
 
 
-def _cased(text: str, change: object) -> str:
+def _cased(text: str, change: Callable[[str], str]) -> str:
     changed = change(text)
     if len(changed) == len(text):
         return changed

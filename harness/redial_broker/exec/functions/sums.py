@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import NotSupported
 from redial_broker.engine.types import INT, UNICODE_TYPES, VARBINARY_MAX, varbinary
@@ -16,7 +17,7 @@ from redial_broker.exec.functions.registry import UNLIMITED, Call, function
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
-    from redial_broker.exec.closures import Values
+    from redial_broker.exec.closures import Fn, Values
     from redial_broker.exec.session import SessionState
 
 _MASK = (1 << 32) - 1
@@ -26,6 +27,7 @@ _MASK = (1 << 32) - 1
 def _compress(call: Call) -> Expr:
     """GZIP of the bytes; the same bytes always give the same result."""
     data = call.arg(0)
+    encode: Callable[[Any], bytes]
     if data.type.name in UNICODE_TYPES:
         encode = to_utf16
     elif data.type.is_string or data.untyped:
@@ -72,7 +74,7 @@ def text_checksum(data: bytes) -> int:
 def _binary_checksum(call: Call) -> Expr:
     """Of int kinds and of texts and bytes; other types are refused by name."""
     args = call.args()
-    parts = []
+    parts: list[tuple[Fn, Callable[[Any], int]]] = []
     for arg in args:
         if arg.type.name in {"int", "smallint", "tinyint", "bit"} or arg.untyped:
             parts.append((arg.fn, lambda value: value & _MASK))
