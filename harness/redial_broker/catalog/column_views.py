@@ -58,7 +58,8 @@ def user_type_id(db: Database, column: Column) -> int:
         schema, _, name = column.user_type.partition(".")
         found = db.resolve_type(schema, name)
         if found is not None:
-            return found.user_type_id
+            number: int = found.user_type_id
+            return number
     return type_id(column.type)
 
 

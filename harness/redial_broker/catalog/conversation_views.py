@@ -148,7 +148,7 @@ def endpoint_row(session: SessionState, e: Any) -> RowValues:
 
 def _is_system(e: Any) -> bool:
     """Whether it is the server's own, as of an event notification."""
-    return e.service.service_id < FIRST_USER_ID
+    return bool(e.service.service_id < FIRST_USER_ID)
 
 
 @view(

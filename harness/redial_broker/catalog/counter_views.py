@@ -87,7 +87,7 @@ cntr_type int""",
 def performance_counters(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Counters of the two Broker objects; the other objects of a server are not here."""
     values = db.server.transport.counters.values
-    running = sum(
+    running: int = sum(
         queue.monitor.running
         for item in db.server.databases.values()
         if item.broker

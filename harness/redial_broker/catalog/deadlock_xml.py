@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.clock import EPOCH
 from redial_broker.engine.ids import short_hash
@@ -81,7 +81,7 @@ class _Builder:
     # ------------------------------------------------------------------ processes
     def process(self, transaction: Transaction, resource: Resource, mode: str) -> list[str]:
         """One process element."""
-        session = transaction.owner
+        session = cast("SessionState", transaction.owner)
         stack = session.stack()
         sending = (
             resource.key[0] == "CONVERSATION_GROUP"
@@ -91,7 +91,7 @@ class _Builder:
         name = "GetDialogByHandle" if sending else transaction_name(transaction, stack)
         owner_id = transaction_number(transaction) + (1 if sending else 0)
         begun = when(transaction.begun)
-        attributes = [
+        attributes: list[tuple[str, Any]] = [
             ("id", process_id(transaction)),
             ("taskpriority", 0),
             # SEND looks its dialog up in a transaction of its own, which has logged nothing.
@@ -324,7 +324,7 @@ def when(seconds: float) -> str:
 def sql_handle(program: Any) -> str:
     """0x0300 + database and object id, little-endian, for a module; 0x0200 + hash for a batch."""
     if program is not None and program.object_id:
-        raw = (
+        raw: bytes = (
             b"\x03\x00"
             + program.database.id.to_bytes(2, "little")
             + program.object_id.to_bytes(4, "little")

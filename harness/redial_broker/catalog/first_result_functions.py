@@ -36,7 +36,7 @@ def describe(session: SessionState, text: str, definitions: str) -> list[RowValu
     except NotSupported:
         raise
     except SqlError as error:
-        nothing = [None] * _SHARED
+        nothing: list[int | None] = [None] * _SHARED
         nothing[0], nothing[1] = 0, 0
         return [(*nothing, error.number, error.severity, error.state, error.text, 1, "MISC")]
     return [(*describe_row(n, column)[:_SHARED], *[None] * 6) for n, column in enumerate(found, 1)]

@@ -79,7 +79,7 @@ def object_id(session: SessionState, name: str, kind: str | None = None) -> int 
         parts = split_name(name)
         procedure = SYSTEM_PROCEDURES.get(parts[-1].lower()) if parts else None
         system = procedure is not None and kind in {None, "P", "X"}
-        return system_id(f"sys.{parts[-1]}") if system else None
+        return system_id(f"sys.{parts[-1]}") if parts and system else None
     if kind is not None:
         code = (
             "V"
@@ -94,7 +94,8 @@ def object_id(session: SessionState, name: str, kind: str | None = None) -> int 
         return temporary_id(found)
     if not isinstance(found, VirtualTable) and not visible(session, database)(found):
         return None
-    return found.object_id
+    number: int = found.object_id
+    return number
 
 
 def temporary_id(table: Table) -> int:
@@ -405,7 +406,9 @@ def ident_current(session: SessionState, name: str) -> int | None:
     table = find_object(session, name)[1]
     if not isinstance(table, Table) or table.identity_column is None:
         return None
-    seed, step = table.columns[table.identity_column].identity
+    identity = table.columns[table.identity_column].identity
+    assert identity is not None  # it is the identity column
+    seed, step = identity
     return seed if table.next_identity == seed else table.next_identity - step
 
 
@@ -425,7 +428,9 @@ def _identity_part(session: SessionState, name: str, part: int) -> int | None:
     table = find_object(session, name)[1]
     if not isinstance(table, Table) or table.identity_column is None:
         return None
-    return table.columns[table.identity_column].identity[part]
+    identity = table.columns[table.identity_column].identity
+    assert identity is not None  # it is the identity column
+    return identity[part]
 
 
 @function("MIN_ACTIVE_ROWVERSION")

@@ -132,7 +132,8 @@ def constraints(session: SessionState, db: Database, *kinds: str) -> list[Constr
 
 def table_of(db: Database, item: Constraint) -> Table:
     """The table a constraint belongs to."""
-    return db.object_by_id(item.parent_id)
+    table: Table = db.object_by_id(item.parent_id)
+    return table
 
 
 @view(
@@ -211,6 +212,7 @@ def foreign_keys(session: SessionState, db: Database) -> Iterable[RowValues]:
     """FOREIGN KEY constraints."""
     for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
+        assert foreign is not None
         index_id = next(
             (
                 i.index_id
@@ -258,6 +260,7 @@ def foreign_key_columns(session: SessionState, db: Database) -> Iterable[RowValu
     """The columns of FOREIGN KEY constraints, in order."""
     for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
+        assert foreign is not None
         parent = db.object_by_id(foreign.referenced_id)
         for number, (own, other) in enumerate(zip(foreign.columns, foreign.referenced), 1):
             yield (

@@ -89,7 +89,7 @@ def column_row(db: Database, table: Table, number: int, column: Column) -> RowVa
     moment = {"datetime": 3, "date": 0, "smalldatetime": 0}.get(type_.name)
     if type_.name in {"datetime2", "datetimeoffset", "time"}:
         moment = type_.scale
-    domain = (None, None, None)
+    domain: tuple[str | None, ...] = (None, None, None)
     if "." in column.user_type:
         domain = (db.name, *column.user_type.split(".", 1))
     return (
@@ -239,6 +239,7 @@ def key_column_usage(session: SessionState, db: Database) -> Iterable[RowValues]
                     )
     for item in constraints(session, db, "FOREIGN KEY"):
         table = table_of(db, item)
+        assert item.foreign is not None
         for number, name in enumerate(item.foreign.columns, 1):
             yield (db.name, item.schema, item.name, db.name, table.schema, table.name, name, number)
 
@@ -260,6 +261,7 @@ def referential_constraints(session: SessionState, db: Database) -> Iterable[Row
     """FOREIGN KEY constraints and the unique key each refers to."""
     for item in constraints(session, db, "FOREIGN KEY"):
         foreign = item.foreign
+        assert foreign is not None
         parent = db.object_by_id(foreign.referenced_id)
         yield (
             db.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.catalog.functions import function
 from redial_broker.catalog.views import view
@@ -246,7 +246,7 @@ def cert_property(session: SessionState, number: int, name: str) -> Variant | No
     found = _usable(session, "CERTIFICATE", number, "VIEW DEFINITION")
     if found is None:
         return None
-    facts, sid = found.facts, certificate_sid(found.thumbprint)
+    facts, sid = cast("Certificate", found).facts, certificate_sid(found.thumbprint)
     text = nvarchar(4000)
     return {
         "EXPIRY_DATE": Variant(DATETIME, facts["end"]),
@@ -279,7 +279,9 @@ def cert_private_key(
 ) -> bytes | None:
     """The private key in PVK form under a new password; NULL without CONTROL or the old one."""
     found = _usable(session, "CERTIFICATE", number, "CONTROL")
-    key = private_key(session, found, old, session.database) if found is not None else None
+    if found is None:
+        return None
+    key = private_key(session, found, old, session.database)
     return crypto.write_pvk(key, password, f"{found.name}/{password}") if key else None
 
 

@@ -48,9 +48,10 @@ def find_object(session: SessionState, text: str) -> tuple[Database, Any]:
     if name.startswith("#"):
         return database, session.temp_tables.get(name.lower())
     if len(parts) >= 3 and parts[-3]:
-        database = database.server.databases.get(parts[-3].lower())
-        if database is None:
-            return session.database, None
+        other = database.server.databases.get(parts[-3].lower())
+        if other is None:
+            return database, None
+        database = other
     schema = parts[-2] if len(parts) >= 2 and parts[-2] else None
     found = database.resolve(schema, name, session)
     if found is not None:

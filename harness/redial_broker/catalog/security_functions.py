@@ -26,13 +26,13 @@ from redial_broker.exec.security import (
     has_permission,
     has_server_permission,
     member_ids,
-    principals_of,
     securable,
     user_of,
 )
 from redial_broker.exec.tokens import (
     SERVER_PRINCIPAL,
     login_permitted,
+    principals_of,
     server_identity,
     server_principals,
 )

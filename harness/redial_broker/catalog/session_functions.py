@@ -46,7 +46,7 @@ def sql_text(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]
         database = session.database.server.database_by_id(int.from_bytes(handle[2:4], "little"))
         number = int.from_bytes(handle[4:8], "little")
         module = database.object_by_id(number) if database is not None else None
-        if isinstance(module, Module):
+        if database is not None and isinstance(module, Module):
             return [(database.id, number, None, 0, module.text)]
         return []
     for program in _programs(session):

@@ -27,7 +27,9 @@ def time_zones(session: SessionState, db: Database) -> Iterable[RowValues]:
     now = session.now().replace(tzinfo=UTC)
     for name in zone_names():
         there = now.astimezone(time_zone(name))
-        minutes = round(there.utcoffset().total_seconds() / 60)
+        gap = there.utcoffset()
+        assert gap is not None  # it has a zone
+        minutes = round(gap.total_seconds() / 60)
         sign = "-" if minutes < 0 else "+"
         offset = f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
         yield name, offset, int(bool(there.dst()))

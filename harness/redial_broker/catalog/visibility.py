@@ -18,9 +18,8 @@ from redial_broker.exec.security import (
     identities,
     member_ids,
     securable,
-    user_in,
 )
-from redial_broker.exec.tokens import SERVER_PRINCIPAL, server_identity
+from redial_broker.exec.tokens import SERVER_PRINCIPAL, server_identity, user_in
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
@@ -109,7 +108,8 @@ def text_of(session: SessionState, database: Any) -> Callable[[Any], str | None]
 
     def shown(module: Any) -> str | None:
         if any(has_permission(session, name, module) for name in _OPENS):
-            return module.shown_text
+            text: str | None = module.shown_text
+            return text
         return None
 
     return shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.errors import SqlError
@@ -13,6 +13,7 @@ from redial_broker.engine.kernel import Engine
 from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import SqlType
+from redial_broker.exec.endings import watch
 from redial_broker.exec.objects import (
     CONSTRAINT_KINDS,
     SYSTEM_VIEWS,
@@ -27,7 +28,13 @@ from redial_broker.exec.rowversions import Rowversions
 from redial_broker.exec.xml.schemas import FIRST_COLLECTION, XmlSchemaCollection, typed_xml
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
+    from redial_broker.ssb.broker import Broker
+
+    _M = TypeVar("_M", bound=Module)
 
 FIRST_OBJECT = 100
 FIRST_SCHEMA = 5
@@ -96,12 +103,14 @@ class Database(Part):
         "user_access",
     )
 
-    def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
+    def __init__(
+        self, engine: Engine, database_id: int, name: str, server: Server | None = None
+    ) -> None:
         super().__init__()
         self.engine = engine
         self.id = database_id
         self.name = name
-        self.server = server
+        self.server = cast("Server", server)
         self.created = engine.clock.utc()
         self.objects: dict[tuple[str, str], Any] = {}
         self.changing: dict[tuple[str, str], tuple[Transaction, int]] = {}
@@ -149,8 +158,8 @@ class Database(Part):
         self.next_type = FIRST_USER_TYPE
         self.next_collection = FIRST_COLLECTION
         self.rowversions = Rowversions()
-        self.broker: Any = None
-        _watch(engine)
+        self.broker: Broker = cast("Broker", None)  # ``server.create_database`` makes it
+        watch(engine)
 
     # ------------------------------------------------------------------ look-ups
     @property
@@ -159,7 +168,11 @@ class Database(Part):
         return self.options["rcsi"]
 
     def resolve(
-        self, schema: str | None, name: str, session: SessionState = None, home: str | None = None
+        self,
+        schema: str | None,
+        name: str,
+        session: SessionState | None = None,
+        home: str | None = None,
     ) -> Any:
         """The table, queue, view, module or system view of that name; None when there is none.
 
@@ -187,7 +200,7 @@ class Database(Part):
             return None
         return found
 
-    def follow(self, found: Any, session: SessionState = None) -> Any:
+    def follow(self, found: Any, session: SessionState | None = None) -> Any:
         """What a synonym stands for; anything else is itself. Raises SqlError 5313, 911."""
         if not isinstance(found, Synonym):
             return found
@@ -198,7 +211,7 @@ class Database(Part):
             raise SqlError(5313, f"{found.schema}.{found.name}")
         return base
 
-    def _await_change(self, key: tuple[str, str], session: SessionState) -> None:
+    def _await_change(self, key: tuple[str, str], session: SessionState | None) -> None:
         """Wait (Sch-S) for the transaction that has defined or dropped an object of that name.
 
         Whoever looks a name up sees only committed definitions: Sch-M, held to the end of the
@@ -226,7 +239,9 @@ class Database(Part):
         view = SYSTEM_VIEWS.get((schema, name)) if schema in SYSTEM_SCHEMAS else None
         return view.bound(self) if view is not None else None
 
-    def resolve_type(self, schema: str | None, name: str, session: SessionState = None) -> Any:
+    def resolve_type(
+        self, schema: str | None, name: str, session: SessionState | None = None
+    ) -> Any:
         """The alias or table type of that name; None when there is none."""
         lowered = name.lower()
         if schema is not None:
@@ -235,7 +250,7 @@ class Database(Part):
         first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
         return self.types.get((first, lowered)) or self.types.get(("dbo", lowered))
 
-    def find_type(self, name: Any, session: SessionState = None) -> Any:
+    def find_type(self, name: Any, session: SessionState | None = None) -> Any:
         """``resolve_type`` for a name as parsed (``ast.ObjectName``)."""
         return self.resolve_type(name.schema, name.name, session)
 
@@ -280,7 +295,7 @@ class Database(Part):
         found = [item for item in self.objects.values() if isinstance(item, Table)]
         return sorted(found, key=lambda table: table.object_id)
 
-    def modules(self, kind: type = Module) -> list[Module]:
+    def modules(self, kind: type[_M] = Module) -> list[_M]:  # type: ignore[assignment]  # mypy: no default
         """Procedures, views and functions of a class, by object id."""
         found = [item for item in self.objects.values() if isinstance(item, kind)]
         return sorted(found, key=lambda module: module.object_id)
@@ -468,25 +483,3 @@ class Database(Part):
             sorted(self.signatures.items()),
             self.master_key is not None,
         )
-
-
-def _watch(engine: Engine) -> None:
-    """Have ended transactions forgotten (rowversions, changed definitions), once per engine."""
-    watchers = engine.transactions.watchers
-    if any(
-        getattr(watcher, "__name__", "") == _release_rowversions.__name__ for watcher in watchers
-    ):
-        return
-    watchers.append(_release_rowversions)
-
-
-def _release_rowversions(
-    transaction: Transaction, committed: bool, events: list[tuple[Any, ...]]
-) -> None:
-    for event in events:
-        if event[0] == "rowversion":
-            database, given = event[1], event[1].rowversions
-            database.engine.journal.put(None, given, given.active, transaction, MISSING)
-        elif event[0] == "definition":
-            _, database, key = event
-            database.engine.journal.put(None, database, database.changing, key, MISSING)

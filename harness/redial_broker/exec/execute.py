@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _NAME_PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)')
 
-DYNAMIC_PROCEDURES: dict[str, Callable[[Any, list[Argument]], int | None]] = {}
+DYNAMIC_PROCEDURES: dict[str, Callable[[Any, list[Argument], Any, int | None], int | None]] = {}
 """Procedures that push a frame themselves (sp_executesql and its kin), by lower-case name."""
 
 

@@ -200,7 +200,7 @@ class Synonym(DatabaseObject):
 class AliasType(DatabaseObject):
     """CREATE TYPE name FROM type. user_type_id: of sys.types."""
 
-    type: SqlType | None = None
+    type: SqlType = None  # type: ignore[assignment]  # always given
     nullable: bool = True
     user_type_id: int = 0
 
@@ -360,7 +360,7 @@ refused by name (60001), never answered with 208 as if the server did not have i
 SYSTEM_PROCEDURES: dict[str, Any] = {}
 """Lower-case name -> system procedure; filled by the catalog package when it is imported."""
 
-CATALOG_FUNCTIONS: dict[str, Callable[[Any, list[Any]], Any]] = {}
+CATALOG_FUNCTIONS: dict[str, Callable[[SessionState, tuple[Any, ...]], Any]] = {}
 """Upper-case name -> function (session, argument values) -> value; filled by the catalog."""
 
 

@@ -7,7 +7,7 @@ it requests. All of it can be saved, rewound and hashed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.ids import stream_guid
@@ -24,6 +24,8 @@ from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from redial_broker.exec.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,15 @@ class SessionState(Part):
 
     local_offset = 0
 
+    if TYPE_CHECKING:  # what the instance's session adds, and statements ask of it
+        login: Any
+
+        def broken(self, error: Exception) -> None:
+            """An error nobody foresaw ends it."""
+
+        def check_server_permission(self, permission: str) -> None:
+            """Raise 300 when the login may not (VIEW SERVER STATE and its kin)."""
+
     def __init__(self, engine: Engine, instance: Any, session_id: int, stream: str) -> None:
         super().__init__()
         self.engine = engine
@@ -113,7 +124,7 @@ class SessionState(Part):
         self.stream = stream
         self.guids = 0
         self.sink: Any = None
-        self.database: Any = None
+        self.database: Database = cast("Database", None)  # until somebody has logged in
         self.user: Any = None
         self.sandbox: Any = None  # (database, user) when it acts as a user of one database
         self.user_stack: list[Any] = []
@@ -131,7 +142,7 @@ class SessionState(Part):
         self.lock_mark = 0  # locks owned when the statement began; ~n while it waits
         self.wait: Any = None
         self.deadline: float | None = None
-        self.expired = False
+        self.expired: bool | int = False
         self.pending: SqlError | None = None
         self.error = 0
         self.error_stack: list[ErrorInfo] = []

@@ -335,7 +335,7 @@ class Instance:
         database_id = key[0]
         database = self.server.database_by_id(database_id)
         if database is not None and database.broker is not None:
-            cast(Broker, database.broker).timer_due(kind, key)
+            database.broker.timer_due(kind, key)
 
     def _finished(self, session: Session) -> None:
         session.program_finished()
@@ -396,7 +396,7 @@ class Instance:
 
     def catalog_function(self, session: Session, name: str, args: tuple[Any, ...]) -> Any:
         """A built-in function that reads the catalog; it takes and gives any T-SQL value."""
-        return CATALOG_FUNCTIONS[name](session, args)  # type: ignore[arg-type]  # it says list
+        return CATALOG_FUNCTIONS[name](session, args)
 
     def known_system_procedure(self, name: str) -> bool:
         """Whether a name is one of the server's own procedures that we refuse by name."""

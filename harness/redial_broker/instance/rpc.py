@@ -6,7 +6,7 @@ them (MS-TDS 2.2.6.6, F-205). They can also be called as T-SQL text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
@@ -138,19 +138,15 @@ def _return(session: Session, on_return: OnReturn) -> None:
         on_return(session, 0)
 
 
-# exec calls each with four arguments; the type of its table says two.
 DYNAMIC_PROCEDURES.update(
-    cast(
-        "dict[str, Any]",
-        {
-            "sp_prepare": sp_prepare,
-            "sp_prepexec": sp_prepexec,
-            "sp_prepexecrpc": sp_prepexecrpc,
-            "sp_execute": sp_execute,
-            "sp_unprepare": sp_unprepare,
-            "sp_reset_connection": sp_reset_connection,
-            "sp_cursorunprepare": sp_unprepare,
-            **CURSOR_PROCEDURES,
-        },
-    )
+    {
+        "sp_prepare": sp_prepare,
+        "sp_prepexec": sp_prepexec,
+        "sp_prepexecrpc": sp_prepexecrpc,
+        "sp_execute": sp_execute,
+        "sp_unprepare": sp_unprepare,
+        "sp_reset_connection": sp_reset_connection,
+        "sp_cursorunprepare": sp_unprepare,
+        **CURSOR_PROCEDURES,
+    },
 )

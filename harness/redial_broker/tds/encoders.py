@@ -15,7 +15,7 @@ from redial_broker.tds import constants as c
 from redial_broker.tds import moments, scalars
 
 if TYPE_CHECKING:
-    from redial_broker.exec.xml.schemas import TypedXml, XmlSchemaCollection
+    from redial_broker.exec.xml.schemas import TypedXml
 
 Encode = Callable[[Any], bytes]
 """Any: a value is whatever its column's type holds; another one raises, and becomes an error."""
@@ -207,7 +207,7 @@ def column_codec(type_: SqlType) -> Codec:
 
 def _typed_xml(type_: SqlType) -> Codec:
     """xml with its schema collection: XML_INFO with database, schema and name (2.2.5.5.3)."""
-    collection = cast("XmlSchemaCollection", cast("TypedXml", type_).collection)
+    collection = cast("TypedXml", type_).collection
     info = (
         b"\xf1\x01"
         + _short_name("")

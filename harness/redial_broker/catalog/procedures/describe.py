@@ -276,12 +276,11 @@ def sp_describe_undeclared_parameters(call: Call) -> None:
     except SqlError as error:
         raise SqlError(11501) from error
     declared: set[str] = set()
-    if call.text("params"):
+    definitions = call.text("params")
+    if definitions:
         from redial_broker.exec.execute import parse_definitions
 
-        declared = {
-            p.variable.name.lower() for p in parse_definitions(session, call.text("params"))
-        }
+        declared = {p.variable.name.lower() for p in parse_definitions(session, definitions)}
     inference = Inference(session)
     for statement in batch.statements:
         inference.statement(statement)

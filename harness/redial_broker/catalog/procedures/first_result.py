@@ -12,12 +12,14 @@ from redial.tsql import ast
 from redial_broker.catalog.procedures.arguments import REQUIRED, Call, procedure, result_columns
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import MAX, ResultColumn
-from redial_broker.exec.compiler import FLOW, ProgramCompiler
+from redial_broker.exec.compiler import ProgramCompiler
 from redial_broker.exec.ddl.type_facts import max_length, precision_scale, type_id
-from redial_broker.exec.execute import declare_parameters, parse_definitions
+from redial_broker.exec.declarations import declare_parameters
+from redial_broker.exec.execute import parse_definitions
 from redial_broker.exec.fmtonly import result_columns as columns_of
 from redial_broker.exec.objects import SYSTEM_PROCEDURES, Procedure
 from redial_broker.exec.program import Program
+from redial_broker.exec.registry import FLOW
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.procedures.arguments import Call, procedure, result_columns
 from redial_broker.catalog.procedures.patterns import qualified_database
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.objects import Constraint
+
+if TYPE_CHECKING:
+    from redial_broker.engine.storage import Table
 
 FKEYS = result_columns("""
 PKTABLE_QUALIFIER sysname?
@@ -82,7 +87,7 @@ def sp_fkeys(call: Call) -> None:
     call.answer(FKEYS, rows)
 
 
-def _is(table: object, name: str | None, owner: str | None) -> bool:
+def _is(table: Table, name: str | None, owner: str | None) -> bool:
     """Whether a table is the one named; None stands for every one."""
     return (name is None or table.name.lower() == name.lower()) and (
         owner is None or table.schema.lower() == owner.lower()

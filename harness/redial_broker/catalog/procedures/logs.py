@@ -13,7 +13,7 @@ from redial_broker.catalog.procedures.arguments import REQUIRED, Call, procedure
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.types import DATETIME, NVARCHAR_MAX
-from redial_broker.exec.execute import converted
+from redial_broker.exec.calls import converted
 from redial_broker.exec.security import has_server_permission
 from redial_broker.exec.server import UserMessage
 from redial_broker.exec.tokens import SYSADMIN, server_identity
@@ -105,7 +105,8 @@ def xp_readerrorlog(call: Call) -> None:
 def _moment(value: Any) -> datetime | None:
     if value is None or isinstance(value, datetime):
         return value
-    return converted(str(value), NVARCHAR_MAX, DATETIME)
+    read: datetime | None = converted(str(value), NVARCHAR_MAX, DATETIME)
+    return read
 
 
 @procedure("sp_cycle_errorlog")

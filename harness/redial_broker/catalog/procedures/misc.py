@@ -56,6 +56,7 @@ def sp_getapplock(call: Call) -> int:
         return BAD_CALL
     if (
         session.trancount
+        and session.transaction is not None
         and session.transaction.doomed
         and value(session.engine, "applock_when_doomed") == "refused"
     ):
@@ -88,7 +89,7 @@ def count(session: SessionState, holder: Any, key: tuple[Any, ...], step: int) -
     server = session.database.server
     for old in [k for k in server.applock_counts if k[1] not in k[0].locks]:
         session.engine.journal.put(None, server, server.applock_counts, old, MISSING)
-    now = server.applock_counts.get((holder, key), 0) + step
+    now: int = server.applock_counts.get((holder, key), 0) + step
     session.engine.journal.put(
         None, server, server.applock_counts, (holder, key), now if now > 0 else MISSING
     )

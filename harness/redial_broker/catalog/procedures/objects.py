@@ -73,6 +73,7 @@ def special_list(
 ) -> bool:
     """SQLTables' lists of catalogs, schemas and table types."""
     server = call.session.database.server
+    rows: list[RowValues]
     if qualifier == "%" and name == "" and owner == "":
         rows = [
             (d.name, None, None, None, None)
@@ -385,7 +386,7 @@ def sp_statistics(call: Call) -> None:
     """One row for each table, then one per index column, unique indexes first."""
     database, tables = named_tables(call, "table_name", "table_owner", "table_qualifier")
     only_unique = (call.text("is_unique") or "N").upper() == "Y"
-    rows = []
+    rows: list[RowValues] = []
     for table in tables:
         count = len(table.rows.entries)
         rows.append(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.procedures.arguments import REQUIRED, bind
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.exec.execute import DYNAMIC_PROCEDURES, call_program, text_program
+from redial_broker.exec.calls import call_program
+from redial_broker.exec.execute import DYNAMIC_PROCEDURES, text_program
 from redial_broker.exec.program import SWITCH
 
 if TYPE_CHECKING:

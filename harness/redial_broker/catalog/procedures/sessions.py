@@ -134,7 +134,7 @@ def sp_who2(call: Call) -> None:
                 command_of(x),
                 "0",
                 "0",
-                moment(x.statement_started).strftime("%m/%d %H:%M:%S"),
+                f"{moment(x.statement_started):%m/%d %H:%M:%S}",
                 x.app_name or "",
                 str(x.id),
                 "0",

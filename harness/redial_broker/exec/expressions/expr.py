@@ -19,7 +19,8 @@ from redial_broker.engine.types import SqlType
 from redial_broker.exec.conversion.rules import UNTYPED
 
 if TYPE_CHECKING:
-    from redial_broker.exec.closures import Fn
+    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.session import SessionState
 
 
 _ABSENT = -1

@@ -154,7 +154,7 @@ def _preserved(item: etree._Element) -> bool:
     while item is not None:
         space = item.get(_XML_SPACE) if isinstance(item.tag, str) else None
         if space is not None:
-            return space == "preserve"
+            return bool(space == "preserve")
         item = item.getparent()
     return False
 
@@ -179,7 +179,8 @@ def serialize_content(root: etree._Element) -> str:
 def serialize_node(item: object) -> str:
     """One node of a query result as an xml value, without the text that follows it."""
     if isinstance(item, etree._Element):
-        return etree.tostring(item, encoding="unicode", with_tail=False)
+        text: str = etree.tostring(item, encoding="unicode", with_tail=False)
+        return text
     return escape(str(item), quote=False)
 
 

@@ -52,7 +52,7 @@ class XmlNode:
     node: Node
 
 
-def context_of(value: object) -> Node:
+def context_of(value: Any) -> Node:
     """The node a path starts from: a .nodes() row, or the document node of an xml value."""
     return value.node if isinstance(value, XmlNode) else tree_of(value)
 

@@ -95,6 +95,7 @@ def accessors(
 
 def _converter(of: SqlType) -> Callable[[Any], list[Any]]:
     kind = _kind(of)
+    assert kind is not None  # ``_found`` has refused the others
     if kind == "xml":
         return lambda value: [tree_of(value)]
     if kind == "xs:boolean":

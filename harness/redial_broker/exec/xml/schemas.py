@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from lxml import etree
 
@@ -118,7 +118,7 @@ def check_new(old: tuple[str, ...], text: str) -> None:
 class TypedXml(SqlType):
     """xml(collection). document: xml(DOCUMENT collection)."""
 
-    collection: XmlSchemaCollection | None = None
+    collection: XmlSchemaCollection = None  # type: ignore[assignment]  # always given
     document: bool = False
 
     def typing(self, kind: str, name: str) -> tuple[str, bool] | None:
@@ -145,4 +145,6 @@ def typed_xml(collection: XmlSchemaCollection, document: bool) -> TypedXml:
 def xml_binding(of: SqlType) -> tuple[int, int]:
     """(is_xml_document, xml_collection_id) of a type: zeros unless it is bound to a collection."""
     collection = getattr(of, "collection", None)
-    return (0, 0) if collection is None else (int(of.document), collection.xml_collection_id)
+    if collection is None:
+        return 0, 0
+    return int(cast("TypedXml", of).document), collection.xml_collection_id

@@ -69,7 +69,7 @@ def components(documents: list[etree._Element]) -> Iterator[tuple[str, str, str]
                     yield namespace, part.get("name"), kind
 
 
-class _Documents(etree.Resolver):
+class _Documents(etree.Resolver):  # type: ignore[misc]  # lxml says nothing of types
     """Hands the parts of a collection to the schema that imports them."""
 
     def __init__(self, texts: dict[str, bytes]) -> None:
@@ -129,7 +129,8 @@ def _prepared(
     for place in range(1, len(parts)):
         item = etree.Element(f"{_XS}include", schemaLocation=own.replace(".xsd", f"-{place}.xsd"))
         copy.insert(0, item)
-    return etree.tostring(copy)
+    text: bytes = etree.tostring(copy)
+    return text
 
 
 def _refusal(error: etree.XMLSchemaParseError) -> SqlError:

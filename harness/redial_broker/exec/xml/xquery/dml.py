@@ -149,15 +149,20 @@ def _at(parent: Node, place: int, nodes: list[Node]) -> None:
 
 
 def _index(node: Node) -> int:
-    return next(i for i, child in enumerate(node.parent.children) if child is node)
+    return next(i for i, child in enumerate(_parent(node).children) if child is node)
+
+
+def _parent(node: Node) -> Node:
+    assert node.parent is not None  # the static type has seen to it
+    return node.parent
 
 
 _PUTS: dict[str, Callable[[Node, list[Node]], None]] = {
     "into": lambda node, new: _at(node, len(node.children), new),
     "last": lambda node, new: _at(node, len(node.children), new),
     "first": lambda node, new: _at(node, 0, new),
-    "before": lambda node, new: _at(node.parent, _index(node), new),
-    "after": lambda node, new: _at(node.parent, _index(node) + 1, new),
+    "before": lambda node, new: _at(_parent(node), _index(node), new),
+    "after": lambda node, new: _at(_parent(node), _index(node) + 1, new),
 }
 
 

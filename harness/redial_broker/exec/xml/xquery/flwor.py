@@ -26,7 +26,8 @@ def for_let(parser: Any) -> Expression:
     """Read for, let, where, order by, return."""
     static = parser.static
     with static.scoped():
-        bindings, count = [], ONE
+        bindings: list[Binding] = []
+        count = ONE
         while parser.word("for", "let") and parser.after(parser.token).text == "$":
             count = times(count, _clause(parser, bindings))
         test = None
@@ -143,7 +144,7 @@ def _ascending(one: tuple[Any, ...], two: tuple[Any, ...]) -> int:
     x, y = one[0], two[0]
     if x is None or y is None:
         return (x is not None) - (y is not None)
-    return (x > y) - (x < y)
+    return int(x > y) - int(x < y)
 
 
 def _descending(one: tuple[Any, ...], two: tuple[Any, ...]) -> int:

@@ -298,7 +298,7 @@ def _distinct(static: Static, name: str, arguments: list[Expression]) -> Express
     run = expr.run
 
     def unique(env: Env) -> list[Any]:
-        found = {}
+        found: dict[Any, Any] = {}
         for item in run(env):
             found.setdefault(comparable(item), item)
         return list(found.values())

@@ -136,7 +136,7 @@ def _target(static: Static, op: str, left: Type, right: Type) -> str | None:
 
 
 def _comparer(
-    op: Callable[..., Any], target: str | None
+    op: Callable[[Any, Any], bool], target: str | None
 ) -> Callable[[Atomic, Atomic], bool | None]:
     """(one, two) -> outcome; None when a side does not convert, which matches nothing."""
     if target == DOUBLE:
@@ -275,7 +275,7 @@ def result(kind: str, compute: Callable[..., Any], *operands: Any) -> list[Any]:
 
 def _times(x: Any, y: Any) -> Any:
     product = x * y
-    if isinstance(product, Decimal) and -product.as_tuple().exponent > 6:
+    if isinstance(product, Decimal) and -int(product.as_tuple().exponent) > 6:
         return product.quantize(Decimal("0.000001"), rounding=ROUND_HALF_UP)
     return product
 
@@ -365,7 +365,8 @@ def cast_as(static: Static, expr: Expression, kind: str) -> Expression:
     if not expr.type.single or expr.type.kind == EMPTY or kind == "xs:QName":
         raise static.error(2365, expr.type, kind)
     if expr.literal is not None:
-        value = cast(expr.run(None)[0], kind)
+        nothing: Any = None  # a constant reads no environment
+        value = cast(expr.run(nothing)[0], kind)
         if value is None:
             raise static.error(9319, expr.literal)
         return literal(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from redial_broker.exec.xml.nodes import ATTRIBUTE, DOCUMENT, ELEMENT, Node
 from redial_broker.exec.xml.xquery.operators import condition
@@ -84,7 +84,7 @@ def context(static: Static) -> Expression:
 
 def document(static: Static) -> Expression:
     """``/`` on its own."""
-    return Expression(Type(DOCUMENT), lambda env: [root_of(env.item)])
+    return Expression(Type(DOCUMENT), lambda env: [root_of(cast("Node", env.item))])
 
 
 Filter = Callable[[Env, list[Any]], list[Any]]

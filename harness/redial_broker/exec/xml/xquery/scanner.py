@@ -66,7 +66,7 @@ class Scanner:
             if self.text[at] in "\"'":
                 raise self.static.error(2274, self.text.count("\n", 0, at) + 1)
             raise self.static.error(2209, self.text[at])
-        return Token(match.lastgroup, match[0], at, match.end())
+        return Token(match.lastgroup or "", match[0], at, match.end())
 
     def _skip(self, at: int) -> int:
         while True:

@@ -55,7 +55,9 @@ class Env:
         )
 
 
-Run = Callable[[Env], list[Item]]
+Run = Callable[[Env], list[Any]]
+"""Items. Any: whether they are nodes or atomic values the type of the expression says."""
+
 _WHOLE = Type(DOCUMENT)
 
 
@@ -154,9 +156,8 @@ class Static:
             raise self.error(2373, what)
 
 
-def root_of(item: Item) -> Node:
+def root_of(node: Node) -> Node:
     """The document node above a node."""
-    node = item
     while node.parent is not None:
         node = node.parent
     return node

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any
 
 from redial_broker.exec.xml.nodes import COMMENT, PI, Node
 from redial_broker.exec.xml.xquery.types import (
@@ -57,7 +58,7 @@ class Atomic:
     """One atomic value. type: as in ``types``; value: str, int, Decimal, float or bool."""
 
     type: str
-    value: object
+    value: Any
 
     def __str__(self) -> str:
         return text_of(self)
@@ -158,7 +159,7 @@ def _integer(kind: str, text: str) -> Atomic | None:
 
 def exact(value: Decimal) -> Decimal:
     """At most ten digits behind the point."""
-    if -value.as_tuple().exponent <= 10:
+    if -int(value.as_tuple().exponent) <= 10:
         return value
     return value.quantize(_SCALE, rounding=ROUND_HALF_UP)
 
@@ -185,8 +186,8 @@ def moment(kind: str, text: str) -> object:
     if kind == "xs:date":
         return date.fromisoformat(text[:10])
     if kind == "xs:time":
-        found = time.fromisoformat(text.replace("24:00:00", "00:00:00"))
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+        clock = time.fromisoformat(text.replace("24:00:00", "00:00:00"))
+        return clock if clock.tzinfo else clock.replace(tzinfo=UTC)
     found = datetime.fromisoformat(text)
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -218,7 +219,7 @@ def cast(item: Item, kind: str) -> Atomic | None:
     return read(kind, text)
 
 
-def number(item: Item) -> object | None:
+def number(item: Item) -> Any:
     """An item as a Python number: an untyped one is read as double; None when it is none."""
     value = atomize(item)
     if isinstance(value.value, (int, float, Decimal)):
@@ -227,7 +228,7 @@ def number(item: Item) -> object | None:
     return None if found is None else found.value
 
 
-def comparable(value: Atomic) -> object:
+def comparable(value: Atomic) -> Any:
     """What decides the order of two values of one family; None when there is nothing to compare."""
     if value.type in MOMENTS:
         return moment(value.type, str(value.value))
