@@ -87,12 +87,13 @@ cntr_type int""",
 def performance_counters(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Counters of the two Broker objects; the other objects of a server are not here."""
     values = db.server.transport.counters.values
-    running: int = sum(
-        queue.monitor.running
+    queues = [
+        queue
         for item in db.server.databases.values()
         if item.broker
         for queue in item.broker.queues()
-    )
+    ]
+    running = sum(queue.monitor.running for queue in queues)
     for name, rows in (
         ("Broker Activation", _activation(values, running)),
         ("Broker Statistics", _statistics(values)),

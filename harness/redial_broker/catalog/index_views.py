@@ -211,8 +211,7 @@ is_system_named bit""",
 def foreign_keys(session: SessionState, db: Database) -> Iterable[RowValues]:
     """FOREIGN KEY constraints."""
     for item in constraints(session, db, "FOREIGN KEY"):
-        foreign = item.foreign
-        assert foreign is not None
+        foreign = item.reference
         index_id = next(
             (
                 i.index_id
@@ -259,8 +258,7 @@ referenced_column_id int""",
 def foreign_key_columns(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The columns of FOREIGN KEY constraints, in order."""
     for item in constraints(session, db, "FOREIGN KEY"):
-        foreign = item.foreign
-        assert foreign is not None
+        foreign = item.reference
         parent = db.object_by_id(foreign.referenced_id)
         for number, (own, other) in enumerate(zip(foreign.columns, foreign.referenced), 1):
             yield (

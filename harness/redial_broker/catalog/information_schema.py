@@ -239,8 +239,7 @@ def key_column_usage(session: SessionState, db: Database) -> Iterable[RowValues]
                     )
     for item in constraints(session, db, "FOREIGN KEY"):
         table = table_of(db, item)
-        assert item.foreign is not None
-        for number, name in enumerate(item.foreign.columns, 1):
+        for number, name in enumerate(item.reference.columns, 1):
             yield (db.name, item.schema, item.name, db.name, table.schema, table.name, name, number)
 
 
@@ -260,8 +259,7 @@ DELETE_RULE varchar(11)?""",
 def referential_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
     """FOREIGN KEY constraints and the unique key each refers to."""
     for item in constraints(session, db, "FOREIGN KEY"):
-        foreign = item.foreign
-        assert foreign is not None
+        foreign = item.reference
         parent = db.object_by_id(foreign.referenced_id)
         yield (
             db.name,

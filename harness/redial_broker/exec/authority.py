@@ -86,7 +86,8 @@ def owner_login(endpoint: Any) -> str | None:
     """The login behind the owner of an endpoint's service; None for a user without login."""
     database = endpoint.broker.database
     if endpoint.owner == DBO:
-        return database.owner
+        owner: str | None = database.owner
+        return owner
     principal = database.principal(endpoint.owner)
     return principal.login or None if principal is not None else None
 

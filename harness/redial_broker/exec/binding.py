@@ -10,7 +10,7 @@ of ``execute.call_named``, which also raises every error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -19,7 +19,7 @@ from redial_broker.exec.objects import Procedure
 from redial_broker.exec.program import SWITCH, Program
 
 if TYPE_CHECKING:
-    from redial_broker.exec.closures import Fn, Value, Values
+    from redial_broker.exec.closures import Convert, Fn, Value, Values
     from redial_broker.exec.session import SessionState
 
 
@@ -74,7 +74,7 @@ def plain_arguments(node: ast.ExecuteProcedure, context: Any) -> list[Plain] | N
             return None
         type_ = value.type
         if part.output:
-            slot, type_ = context.scope.variables[given.name.lower()]
+            slot, type_ = context.scope.variables[cast("ast.Variable", given).name.lower()]
         found.append(Plain(part.name or "", value.fn, type_, slot))
     return found
 
@@ -92,11 +92,12 @@ def after(
     session: SessionState,
     name: ast.ObjectName,
     arguments: list[Plain],
-    conversion: Callable[[SqlType, SqlType], Any],
+    conversion: Callable[[SqlType, SqlType], Convert | None],
     principal_of: Callable[..., Any],
 ) -> Prepared | None:
     """What the next call may use of this one, whose frame has just been pushed."""
-    found = session.database.objects.get((name.schema.lower(), name.name.lower()))
+    schema = cast("str", name.schema)  # ``cacheable`` has seen to it
+    found = session.database.objects.get((schema.lower(), name.name.lower()))
     if not isinstance(found, Procedure) or session.frames[-1].program is not found.program:
         return None
     try:
@@ -111,7 +112,7 @@ def prepare(
     session: SessionState,
     procedure: Any,
     arguments: list[Plain],
-    conversion: Callable[[SqlType, SqlType], Any],
+    conversion: Callable[[SqlType, SqlType], Convert | None],
     user: Any,
 ) -> Prepared | None:
     """The prepared call; None where the long way must be gone each time."""
@@ -124,11 +125,11 @@ def prepare(
     ):
         return None
     bound: list[Plain | None] = [None] * len(program.parameters)
-    for position, argument in enumerate(arguments):
-        slot = program.parameter_slot(argument.name) if argument.name else position
-        if slot is None or slot >= len(bound):
+    for position, given in enumerate(arguments):
+        place = program.parameter_slot(given.name) if given.name else position
+        if place is None or place >= len(bound):
             return None
-        bound[slot] = argument
+        bound[place] = given
     makers: list[Value] = []
     outputs = []
     for slot, (parameter, argument) in enumerate(zip(program.parameters, bound)):
@@ -152,8 +153,10 @@ def prepare(
 
 
 def _between(
-    source: SqlType | None, target: SqlType | None, conversion: Callable[[SqlType, SqlType], Any]
-) -> Callable[[Any], Any] | None:
+    source: SqlType | None,
+    target: SqlType | None,
+    conversion: Callable[[SqlType, SqlType], Convert | None],
+) -> Convert | None:
     if source is None or target is None or source is target:
         return None
     return conversion(source, target)

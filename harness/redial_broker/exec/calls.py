@@ -11,10 +11,10 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import SqlType
 from redial_broker.exec import impersonation
 from redial_broker.exec.conversion import compile_assignment_conversion
-from redial_broker.exec.objects import Procedure
 from redial_broker.exec.program import Frame, ParameterInfo, Program
 
 if TYPE_CHECKING:
+    from redial_broker.exec.objects import Module
     from redial_broker.exec.session import SessionState
 
 OWNER = -2
@@ -91,7 +91,9 @@ def call_program(
             if not parameter.output:
                 raise SqlError(8162, parameter.name, state=2)
             outputs.append((slot, output_setter(parameter.type, argument)))
-    frame = session.instance.machine.call(session, program, values, next_pc=next_pc, user=user)
+    frame: Frame = session.instance.machine.call(
+        session, program, values, next_pc=next_pc, user=user
+    )
     frame.outputs = outputs
     return frame
 
@@ -99,7 +101,12 @@ def call_program(
 def output_setter(type_: SqlType, argument: Argument) -> Callable[[Any], None]:
     """Hands a parameter's final value back, converted to the caller's type."""
     target, give = argument.type, argument.set
-    return lambda value: give(converted(value, type_, target) if target else value)
+
+    def hand_back(value: Any) -> None:
+        assert give is not None  # it is an OUTPUT argument
+        give(converted(value, type_, target) if target else value)
+
+    return hand_back
 
 
 def table_argument(session: SessionState, parameter: ParameterInfo, argument: Argument) -> Any:
@@ -126,7 +133,7 @@ def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
     return bound
 
 
-def module_principal(procedure: Procedure, database: Any, session: SessionState) -> Any:
+def module_principal(procedure: Module, database: Any, session: SessionState) -> Any:
     """Whom a module runs as: None for its caller, else the principal of its EXECUTE AS clause."""
     if procedure.execute_as is None:
         return None

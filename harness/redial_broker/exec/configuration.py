@@ -70,7 +70,10 @@ SETTINGS = (
 
 def values_of(server: Any, setting: Setting) -> tuple[int, int]:
     """(value, value in use)."""
-    return server.configuration.get(setting.name, (setting.default, setting.default))
+    found: tuple[int, int] = server.configuration.get(
+        setting.name, (setting.default, setting.default)
+    )
+    return found
 
 
 def visible_settings(server: Any) -> list[Setting]:

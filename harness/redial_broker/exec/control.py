@@ -137,11 +137,12 @@ def begin_transaction(session: SessionState, name: str | None) -> None:
     """One BEGIN TRANSACTION. With IMPLICIT_TRANSACTIONS ON the first one counts 2."""
     if session.trancount == 0:
         session.begin(user=True)
-        if name:
+        if name and session.transaction is not None:
             session.transaction.name = name
         if session.options.implicit_transactions:
             session.trancount = 2
         return
+    assert session.transaction is not None
     if session.transaction.doomed:
         raise SqlError(3930)
     session.trancount += 1
@@ -162,6 +163,7 @@ def commit_transaction(session: SessionState) -> None:
     """One COMMIT; 3902 without a transaction, 3930 in a doomed one."""
     if session.trancount == 0:
         raise SqlError(3902)
+    assert session.transaction is not None
     if session.transaction.doomed:
         raise SqlError(3930)
     capture = session.insert_exec
@@ -192,6 +194,7 @@ def rollback_transaction(session: SessionState, name: str | None) -> None:
     if session.insert_exec is not None and session.insert_exec.active(session) and not name:
         raise SqlError(3915)
     transaction = session.transaction
+    assert transaction is not None
     if name and transaction.name != name:
         if any(saved[0] == name for saved in transaction.savepoints):
             if transaction.doomed:
@@ -218,6 +221,7 @@ def save_transaction(session: SessionState, name: str) -> None:
     """One SAVE TRANSACTION; 628 without a transaction, 3930 in a doomed one."""
     if session.trancount == 0:
         raise SqlError(628)
+    assert session.transaction is not None
     if session.transaction.doomed:
         raise SqlError(3930)
     session.engine.transactions.save(session.transaction, name)

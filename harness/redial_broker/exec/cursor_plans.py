@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -35,6 +35,7 @@ from redial_broker.exec.query.sources import Source, table_columns
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Projection, Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 differs(
@@ -98,18 +99,18 @@ class Plan:
             return None
         found = []
         for source in self.sources:
-            table = source.table if source.slot < 0 else locals_[source.slot]
+            table: Table = source.stored if source.slot < 0 else locals_[source.slot]
             found += [(index.changes, len(index.writers)) for index in (table.rows, *table.indexes)]
         return tuple(found)
 
     def check_tables(self, session: SessionState) -> None:
         """16943 when a table is no longer the one the cursor was declared on."""
         for source in self.sources:
-            table = source.table
+            table = source.stored
             if table.temporary or table.database is None:
                 continue
             name = (table.schema.lower(), table.name.lower())
-            if table.database.objects.get(name) is not table:
+            if cast("Database", table.database).objects.get(name) is not table:
                 raise SqlError(16943)
 
 
@@ -156,7 +157,7 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
     kind = options.requested
     if block.sort or not block.whole:
         kind = KEYSET
-    if kind == KEYSET and not all(_unique(source.table) for source in sources):
+    if kind == KEYSET and not all(_unique(source.stored) for source in sources):
         return _refuse_update(static, context, query)
     after = _walk(query, options, context) if kind == DYNAMIC else None
     concurrency = options.concurrency or OPTIMISTIC
@@ -234,8 +235,9 @@ def _all_rows(
         start, key = place
         if base is None or row[key] is None:
             return row[start:key]
-        table = base.table if base.slot < 0 else variables[base.slot]
-        return table.rows.entries.get(row[key], ())
+        table: Table = base.stored if base.slot < 0 else variables[base.slot]
+        found: RowValues = table.rows.entries.get(row[key], ())
+        return found
 
     def rows(session: SessionState, variables: Values) -> list[Row]:
         pairs = [(row, project(session, variables, row)) for row in read(session, variables, ())]
@@ -255,7 +257,9 @@ def _shown(source: Source) -> Projection:
     """(s, locals, row of the table) -> what the source shows of it."""
     if source.behind is None:
         return lambda session, variables, row: row
-    values = [source.behind.value(number) for number in range(len(source.columns))]
+    value_of = source.behind.value
+    assert value_of is not None
+    values = [value_of(number) for number in range(len(source.columns))]
     return lambda session, variables, row: tuple(
         [value(session, variables, row) for value in values]
     )
@@ -311,7 +315,7 @@ def _walk(
         for row in read(session, [*variables, place], ()):
             key, image = row[key_at], row[start:key_at]
             if number:
-                table = source.table if source.slot < 0 else variables[source.slot]
+                table: Table = source.stored if source.slot < 0 else variables[source.slot]
                 at = table.index_key(table.indexes[number - 1], key, image)
             else:
                 at = key

@@ -7,7 +7,7 @@ until its last reference is gone: its name, or a variable.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -52,6 +52,12 @@ class Cursor:
     moment: tuple[Any, ...] | None = None
 
     @property
+    def seen(self) -> tuple[Row, ...]:
+        """``rows``, for who knows that it is open."""
+        assert self.rows is not None
+        return self.rows
+
+    @property
     def kind(self) -> str:
         """STATIC, KEYSET or DYNAMIC."""
         return self.plan.kind
@@ -74,12 +80,13 @@ def find(
     if slot >= 0:
         key = variables[slot]
         if key is None or key not in session.cursors:
-            raise SqlError(16950, node.name.name)
+            raise SqlError(16950, cast("ast.Variable", node.name).name)
         return key, session.cursors[key]
-    key = cursor_key(session, node.name, node.is_global)
+    name = cast("str", node.name)  # not a variable: it has no slot
+    key = cursor_key(session, name, node.is_global)
     found = session.cursors.get(key)
     if found is None or not found.named:
-        raise SqlError(16916, node.name)
+        raise SqlError(16916, name)
     return key, found
 
 
@@ -262,7 +269,7 @@ def compile_fetch_cursor(node: ast.FetchCursor, context: Context) -> Run:
 
 def status(cursor: Cursor) -> int:
     """@@FETCH_STATUS of a fetch without a row: -2 for a missing row of a keyset, else -1."""
-    inside = cursor.kind == KEYSET and 1 <= cursor.position <= len(cursor.rows)
+    inside = cursor.kind == KEYSET and 1 <= cursor.position <= len(cursor.seen)
     return -2 if inside else -1
 
 
@@ -283,10 +290,11 @@ def move(session: SessionState, orientation: str, cursor: Cursor, offset: int | 
     """The cursor after a FETCH; ``current`` is the row, None when there is none."""
     if cursor.kind == DYNAMIC:
         return _move_dynamic(session, orientation, cursor, offset or 0)
-    rows = cursor.rows
+    rows = cursor.seen
     position = _position(orientation, cursor.position, len(rows), offset or 0)
     row = rows[position - 1] if 1 <= position <= len(rows) else None
     if row is not None and cursor.kind == KEYSET:
+        assert cursor.plan.by_keys is not None
         row = cursor.plan.by_keys(session, cursor.locals, row.keys)
     return replace(cursor, position=position, current=row)
 
@@ -317,7 +325,7 @@ def _move_dynamic(session: SessionState, orientation: str, cursor: Cursor, offse
         return replace(cursor, current=row, rows=cursor.rows if row is None else (row,))
     moment = plan.moment(session, cursor.locals)
     if moment is not None and cursor.moment == moment:
-        rows, number, on = cursor.rows, cursor.position, True
+        rows, number, on = cursor.seen, cursor.position, True
     else:
         rows = tuple(plan.read(session, cursor.locals))
         number, on = _anchor(cursor, rows)
@@ -333,7 +341,7 @@ def _move_dynamic(session: SessionState, orientation: str, cursor: Cursor, offse
 def _anchor(cursor: Cursor, rows: tuple[Row, ...]) -> tuple[int, bool]:
     """(number of the row the cursor stands on or behind, whether it stands on it)."""
     places = {row.keys: number for number, row in enumerate(rows, 1)}
-    seen, position = cursor.rows, cursor.position
+    seen, position = cursor.seen, cursor.position
     if 1 <= position <= len(seen) and seen[position - 1].keys in places:
         return places[seen[position - 1].keys], True
     for before in reversed(seen[: max(position - 1, 0)]):

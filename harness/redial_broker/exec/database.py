@@ -165,7 +165,7 @@ class Database(Part):
     @property
     def rcsi(self) -> bool:
         """READ_COMMITTED_SNAPSHOT."""
-        return self.options["rcsi"]
+        return bool(self.options["rcsi"])
 
     def resolve(
         self,
@@ -295,7 +295,7 @@ class Database(Part):
         found = [item for item in self.objects.values() if isinstance(item, Table)]
         return sorted(found, key=lambda table: table.object_id)
 
-    def modules(self, kind: type[_M] = Module) -> list[_M]:  # type: ignore[assignment]  # mypy: no default
+    def modules(self, kind: type[_M]) -> list[_M]:
         """Procedures, views and functions of a class, by object id."""
         found = [item for item in self.objects.values() if isinstance(item, kind)]
         return sorted(found, key=lambda module: module.object_id)
@@ -363,7 +363,7 @@ class Database(Part):
 
     def next_number(self, name: str) -> int:
         """Count up ``next_principal``, ``next_schema`` or ``next_type``; not undone by ROLLBACK."""
-        number = getattr(self, name)
+        number: int = getattr(self, name)
         self.engine.journal.assign(None, self, name, number + 1)
         return number
 

@@ -101,13 +101,14 @@ def _open_transaction(session: SessionState, given: list[Any], options: set[str]
     database = session.database
     if given and given[0] not in {0, "0"}:
         wanted = given[0]
-        database = (
+        other = (
             database.server.database_by_id(wanted)
             if isinstance(wanted, int)
             else database.server.databases.get(str(wanted).lower())
         )
-        if database is None:
+        if other is None:
             raise SqlError(911, wanted)
+        database = other
     if not is_db_owner(session, database):
         raise SqlError(2571, session.user_name, "OPENTRAN")
     found = [

@@ -72,6 +72,7 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
 
 def parameter_default(part: ast.Parameter, type_: SqlType, context: Context) -> Any:
     """The default as a function of the session (``= @@SPID`` is read at call time)."""
+    assert part.default is not None
     value = compile_expression(part.default, context.scope)
     evaluate, source = value.fn, value.type
     return lambda session: converted(evaluate(session, [], ()), source, type_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -67,7 +67,11 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
                 session, variables, known, give_status(variables) if give_status else None
             )
         given = [make(session, variables) for make in arguments]
-        name = fixed if fixed is not None else parse_name(name_of(session, variables, ()))
+        if fixed is not None:
+            name = fixed
+        else:
+            assert name_of is not None
+            name = parse_name(name_of(session, variables, ()))
         database = session.database
         switched = call_named(
             session,
@@ -76,7 +80,12 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
             give_status(variables) if give_status else None,
             session.frames[-1].pc + 1,
         )
-        if plain is not None and switched == SWITCH and session.frames[-1].database is database:
+        if (
+            plain is not None
+            and fixed is not None
+            and switched == SWITCH
+            and session.frames[-1].database is database
+        ):
             known = binding.after(session, fixed, plain, conversion, module_principal)
         return switched
 
@@ -136,7 +145,7 @@ def _cursor_argument(
     name: str, slot: int, part: ast.ExecuteArgument
 ) -> Callable[[SessionState, Values], Argument]:
     """A cursor variable: it must not have a cursor yet (16951), and gets the procedure's."""
-    shown = part.value.name
+    shown = cast("ast.Variable", part.value).name
 
     def make(session: SessionState, variables: Values) -> Argument:
         if variables[slot] is not None and variables[slot] in session.cursors:
@@ -290,7 +299,7 @@ def procedure_program(session: SessionState, procedure: Procedure, database: Any
 
         compile_program(program, node.body, session, prepare)
         procedure.program = program
-    return program
+    return cast("Program", program)
 
 
 # ---------------------------------------------------------------------- dynamic text
@@ -307,7 +316,7 @@ def execute_string(node: ast.ExecuteString, context: Context) -> Run:
         if not text:
             return None
         become = (
-            impersonation.other(session, node.as_kind, who.fn(session, variables, ()))
+            impersonation.other(session, cast("str", node.as_kind), who.fn(session, variables, ()))
             if who
             else None
         )
@@ -345,13 +354,14 @@ def text_program(session: SessionState, text: str, definitions: str) -> Program:
 
         compile_program(program, batch.statements, session, prepare)
         session.instance.programs.put(key, program)
-    return program
+    return cast("Program", program)
 
 
 def parse_definitions(session: SessionState, definitions: str) -> list[ast.Parameter]:
     """sp_executesql's second argument, read as the parameter list of a procedure."""
     batch = session.instance.parse(f"CREATE PROCEDURE p {definitions} AS RETURN")
-    return batch.statements[0].parameters
+    parameters: list[ast.Parameter] = batch.statements[0].parameters
+    return parameters
 
 
 def _text(argument: Argument | None) -> str:

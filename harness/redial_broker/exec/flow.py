@@ -324,7 +324,8 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
 
     def run(session: SessionState, variables: Values) -> None:
         given = [value.fn(session, variables, ()) for value in values]
-        text, severity, state, *arguments = [*given, *([None] * (3 - len(given)))]
+        missing: list[Any] = [None] * (3 - len(given))
+        text, severity, state, *arguments = [*given, *missing]
         number, logged = 50000, log
         if isinstance(text, int):
             number = text

@@ -40,7 +40,7 @@ def turned_on(nodes: list[Any], session: SessionState) -> bool:
 
 def wrapped(nodes: list[Any], not_supported: Any) -> list[Any]:
     """The statements of such a batch. not_supported: (node, construct) -> the refusal."""
-    found = []
+    found: list[Any] = []
     for node in nodes:
         if isinstance(node, _AS_EVER):
             found.append(node)

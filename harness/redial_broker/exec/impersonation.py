@@ -88,7 +88,7 @@ def find_user(session: SessionState, name: str | None) -> Principal:
     """The user EXECUTE AS USER names. Raises SqlError 15517."""
     database = session.database
     found = database.principals.get((name or "").lower())
-    if not usable(database, found) or not may_impersonate(session, found):
+    if found is None or not usable(database, found) or not may_impersonate(session, found):
         raise SqlError(15517, name)
     return found
 

@@ -156,9 +156,10 @@ class Machine:
         infos = frame.program.infos
         last = len(infos) - 1
         pc = frame.pc
-        while pc < last and not (
-            isinstance(infos[pc].node, ast.SetOption) and "NOEXEC" in infos[pc].node.names
-        ):
+        while pc < last:
+            node = infos[pc].node
+            if isinstance(node, ast.SetOption) and "NOEXEC" in node.names:
+                break
             pc += 1
         moved, frame.pc = pc != frame.pc, pc
         return moved

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.journal import Journal, Part
 from redial_broker.engine.storage import Column
@@ -125,7 +125,7 @@ class View(Module):
         """The same view for a database made from a template, bound as it is here."""
         twin: Any = Module.copy(self, database)
         twin.query, twin.columns = self.query, self.columns
-        return twin
+        return cast("View", twin)
 
 
 class Function(Module):
@@ -150,7 +150,7 @@ class Trigger(Module):
         """The same trigger for a database made from a template, enabled or not as it is here."""
         twin: Any = Module.copy(self, database)
         twin.disabled, twin.order = self.disabled, self.order
-        return twin
+        return cast("Trigger", twin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +186,12 @@ class Constraint(DatabaseObject):
     disabled: bool = False
     trusted: bool = True
     uses: tuple[Any, ...] = ()
+
+    @property
+    def reference(self) -> ForeignKey:
+        """``foreign``, for who knows that it is a FOREIGN KEY."""
+        assert self.foreign is not None
+        return self.foreign
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.liveness import live_slots
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
-    Step = Callable[[SessionState, list], int | None]
+    Step = Callable[[SessionState, Values], int | None]
 
 SWITCH = -1
 """A step returns this when it has pushed or popped a frame."""
@@ -152,7 +152,7 @@ class Frame:
         self.outputs: list[tuple[int, Callable[[Any], None]]] = []
         self.on_return: Callable[[SessionState, int], None] | None = None
         self.firing: Any = None
-        self.status = 0
+        self.status: Any = 0  # of a scalar function its value
         self.trancount = session.trancount
         self.saved_options = session.options
         self.saved_user = session.user
@@ -179,4 +179,4 @@ class Frame:
         frame, pc, variables, handlers, status = saved
         frame.pc, frame.handlers, frame.status = pc, handlers, status
         frame.variables[:] = variables  # in place: output setters of a callee hold this list
-        return frame
+        return cast("Frame", frame)

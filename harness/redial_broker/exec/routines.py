@@ -57,7 +57,8 @@ def function_program(session: SessionState, function: Function) -> Program:
     """The compiled function of a scalar or multi-statement function, compiled when first needed."""
     if function.program is None:
         function.program = new_program(session, function)
-    return function.program
+    program: Program = function.program
+    return program
 
 
 def new_program(session: SessionState, function: Function) -> Program:
@@ -187,7 +188,7 @@ def _argument(
             raise context.fail(node, SqlError(201, function.name, parameter.name, state=4))
         return lambda session, variables, row: default(session)
     convert = compile_assignment_conversion(given.type, parameter.type)
-    fn = given.fn
+    fn: Fn = given.fn
     if convert is None or given.untyped:
         return fn
 
@@ -246,7 +247,8 @@ def table_function(
     def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         if not covered:
             check_permission(session, "SELECT", function)
-        return body(session, values(session, variables, row))
+        found: list[RowValues] = body(session, values(session, variables, row))
+        return found
 
     return function, columns, rows
 

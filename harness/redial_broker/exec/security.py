@@ -15,6 +15,7 @@ from redial_broker.exec.database import Database
 from redial_broker.exec.objects import Schema, VirtualTable
 from redial_broker.exec.permission_table import covering
 from redial_broker.exec.principals import DB_OWNER, DBO, ROLE, SERVER_ROLES, USER, Principal
+from redial_broker.exec.program import NO_SIGNERS, Program
 from redial_broker.exec.switches import value
 from redial_broker.exec.tokens import (
     is_member,
@@ -130,18 +131,18 @@ def securable(item: Any, database: Database) -> Securable:
         major = getattr(item, attribute, None)
         if major is None:
             major = item.id
-        owner = getattr(item, "owner", None)
-        owner = DBO if owner is None else getattr(owner, "id", owner)
+        by: Any = getattr(item, "owner", None)
+        owner = DBO if by is None else getattr(by, "id", by)
         return Securable(class_, major, item.name, "", owner, database)
     home = getattr(item, "database", None)
     if not isinstance(home, Database):
         home = database
-    class_, major = OBJECT, getattr(item, "object_id", 0)
+    class_, number = OBJECT, getattr(item, "object_id", 0)
     if getattr(item, "kind", "") in {"ALIAS TYPE", "TABLE TYPE"}:
-        class_, major = TYPE, item.user_type_id
+        class_, number = TYPE, item.user_type_id
     schema = home.schemas.get(item.schema.lower())
     owner = home.owners.get(item.object_id) or (schema.owner if schema else DBO)
-    return Securable(class_, major, item.name, item.schema, owner, home)
+    return Securable(class_, number, item.name, item.schema, owner, home)
 
 
 # ---------------------------------------------------------------------- who
@@ -305,7 +306,8 @@ def check(session: SessionState, permission: str, item: Any, columns: tuple[int,
         return
     if user.id == DBO and _at_home(item, database):
         return
-    program, signed, module = None, NOBODY, 0
+    program: Program | None = None
+    signed, module = NO_SIGNERS, 0
     if session.frames:
         frame = session.frames[-1]
         program, signed = frame.program, frame.signers
@@ -404,7 +406,7 @@ def chained(session: SessionState, target: Securable, permission: str) -> bool:
         return False
     owner = source.owner_of(module)
     if source is target.database:
-        return owner == target.owner
+        return bool(owner == target.owner)
     if not (source.options.get("db_chaining") and target.database.options.get("db_chaining")):
         return False
     sid = owner_sid(source, owner)

@@ -224,12 +224,12 @@ class SessionState(Part):
     @property
     def server_name(self) -> str:
         """@@SERVERNAME."""
-        return self.instance.server_name
+        return str(self.instance.server_name)
 
     @property
     def version_text(self) -> str:
         """@@VERSION."""
-        return self.instance.version_text
+        return str(self.instance.version_text)
 
     def now(self) -> datetime:
         """The current moment, naive UTC."""
@@ -302,6 +302,7 @@ class SessionState(Part):
         """Commit the current transaction, whatever the count."""
         transaction, self.transaction = self.transaction, None
         self.trancount, self.auto = 0, False
+        assert transaction is not None
         self.engine.transactions.commit(transaction)
         if transaction.user and self.cursors and self.options.cursor_close_on_commit:
             self._close_cursors(static=True)
@@ -312,6 +313,7 @@ class SessionState(Part):
         """Roll the current transaction back, whatever the count."""
         transaction, self.transaction = self.transaction, None
         self.trancount, self.auto = 0, False
+        assert transaction is not None
         self.engine.transactions.rollback(transaction)
         if transaction.user and self.cursors:
             self._close_cursors(static=self.options.cursor_close_on_commit)

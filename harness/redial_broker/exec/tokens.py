@@ -215,7 +215,8 @@ def user_in(session: SessionState, database: Database) -> Principal | None:
     nobody.
     """
     if database is session.database:
-        return session.user
+        user: Principal | None = session.user
+        return user
     return outside_user(session, database)
 
 
@@ -223,7 +224,8 @@ def outside_user(session: SessionState, database: Database) -> Principal | None:
     """The session's user in a database that is not the current one (or not yet)."""
     sandbox = session.sandbox
     if sandbox is not None and database is sandbox[0]:
-        return sandbox[1]
+        user: Principal | None = sandbox[1]
+        return user
     if sandbox is not None and not vouched(session, database):
         return None
     server = database.server

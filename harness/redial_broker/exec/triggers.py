@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Column, Table
@@ -82,7 +82,7 @@ def nested_triggers(database: Any) -> bool:
 def trigger_program(session: SessionState, trigger: Trigger, columns: list[Column]) -> Program:
     """The compiled trigger; compiled again when its parent's columns have changed."""
     if trigger.program is not None and trigger.bound == columns:
-        return trigger.program
+        return cast("Program", trigger.program)
     options = trigger.options
     program = Program(
         trigger.name,

@@ -18,7 +18,7 @@ from redial_broker.exec.conversion import compile_assignment_conversion, explici
 from redial_broker.ssb.broker import Broker
 
 if TYPE_CHECKING:
-    from redial_broker.exec.closures import Value, Values
+    from redial_broker.exec.closures import Convert, Value, Values
     from redial_broker.exec.session import SessionState
 
 
@@ -28,7 +28,7 @@ _BYTE_ORDER_MARK = b"\xff\xfe"
 
 def broker_of(context: Context) -> Broker:
     """The broker of the database the statement was compiled in. Raises SqlError 8442."""
-    broker = context.database.broker
+    broker: Broker | None = context.database.broker
     if broker is None:
         raise SqlError(8442)
     return broker
@@ -93,6 +93,10 @@ def output(context: Context, node: ast.Variable, what: str, statement: str) -> i
     return found.slot
 
 
+def _marked(text: str) -> bytes:
+    return _BYTE_ORDER_MARK + text.encode("utf-16-le")
+
+
 def body(context: Context, node: Any) -> Value:
     """A message body as bytes; NULL is error 8433, empty becomes None.
 
@@ -100,12 +104,9 @@ def body(context: Context, node: Any) -> Value:
     """
     expr = context.expression(node)
     fn = expr.fn
-    if expr.type.name == "xml":
-
-        def convert(text: Any) -> bytes:
-            return _BYTE_ORDER_MARK + text.encode("utf-16-le")
-    else:
-        convert = explicit_conversion(expr.type, VARBINARY_MAX)
+    convert: Convert = (
+        _marked if expr.type.name == "xml" else explicit_conversion(expr.type, VARBINARY_MAX)
+    )
 
     if expr.type is VARBINARY_MAX and expr.slot >= 0:
         slot = expr.slot

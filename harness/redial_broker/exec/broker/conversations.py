@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import nvarchar
 from redial_broker.exec.broker import arguments
 from redial_broker.exec.broker.arguments import broker_of
 from redial_broker.exec.context import Context
@@ -151,7 +152,7 @@ def compile_end(node: ast.EndConversation, context: Context) -> Run:
     text = _optional(
         node.description,
         lambda n: arguments.value(
-            context, n, arguments.nvarchar(3000), "error description", "END CONVERSATION"
+            context, n, nvarchar(3000), "error description", "END CONVERSATION"
         ),
     )
 

@@ -6,12 +6,12 @@ The endpoint exists in the catalog and in transmission_status texts only: nothin
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.context import Context
-from redial_broker.exec.ddl.databases import outside_transaction
+from redial_broker.exec.ddl.database_options import outside_transaction
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.server_permissions import drop_permissions_on
@@ -111,7 +111,7 @@ def _owner(session: SessionState, name: ast.Identifier | None) -> int:
     return found.id
 
 
-def _certificate(session: SessionState, name: str | None) -> dict[str, int]:
+def _certificate(session: SessionState, name: str | None) -> dict[str, Any]:
     """The certificate of master an endpoint names, as a field. SqlError 15151, 28055."""
     if name is None:
         return {}
@@ -135,7 +135,7 @@ def _changes(node: ast.EndpointDefinition, context: Context) -> tuple[dict[str, 
     for option in node.protocol_options:
         word = option.value.text.upper() if isinstance(option.value, ast.Identifier) else ""
         if option.name == "LISTENER_PORT" and isinstance(option.value, ast.Literal):
-            found["port"] = int(option.value.value)
+            found["port"] = int(cast("int", option.value.value))
         elif option.name != "LISTENER_IP" or word != "ALL":
             raise context.not_supported(option, f"endpoint option {option.name}")
     for option in node.purpose_options:
@@ -157,7 +157,7 @@ def _purpose(option: ast.Option, context: Context) -> dict[str, Any]:
     if option.name == "MESSAGE_FORWARDING" and upper in (["ENABLED"], ["DISABLED"]):
         return {"forwarding": upper == ["ENABLED"]}
     if option.name == "MESSAGE_FORWARD_SIZE" and isinstance(value, ast.Literal):
-        return {"forward_size": int(value.value)}
+        return {"forward_size": int(cast("int", value.value))}
     raise context.not_supported(option, f"endpoint option {option.name}")
 
 

@@ -109,7 +109,9 @@ def _check_options(node: ast.CreateQueue | ast.AlterQueue, context: Context) -> 
         raise context.fail(node, SqlError(1921, "filegroup", node.filegroup))
     for option in getattr(node, "action_options", None) or []:
         if option.name not in {"MAXDOP", "LOB_COMPACTION"}:
-            raise context.not_supported(option, f"ALTER QUEUE .. {node.action} WITH {option.name}")
+            raise context.not_supported(
+                option, f"ALTER QUEUE .. {getattr(node, 'action', None)} WITH {option.name}"
+            )
     stated = node.activation
     if (
         stated is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -30,6 +30,7 @@ from redial_broker.ssb.switches import value as switch
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Value, Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
     Deliver = Callable[[SessionState, Values, list[RowValues]], None]
@@ -48,10 +49,9 @@ def compile_receive(node: ast.Receive, context: Context) -> Run:
 @compiles(ast.WaitForStatement)
 def compile_waitfor(node: ast.WaitForStatement, context: Context) -> Run:
     """WAITFOR (RECEIVE ..) or (GET CONVERSATION GROUP ..); without TIMEOUT for ever."""
+    timeout: Value
     if node.timeout is None:
-
-        def timeout(session: SessionState, variables: Values) -> int:
-            return -1
+        timeout = _for_ever
     else:
         timeout = arguments.number(context, node.timeout, "timeout", "WAITFOR")
     if isinstance(node.statement, ast.Receive):
@@ -59,11 +59,17 @@ def compile_waitfor(node: ast.WaitForStatement, context: Context) -> Run:
     return _get_group(node.statement, context, timeout)
 
 
+def _for_ever(session: SessionState, variables: Values) -> int:
+    return -1
+
+
 def _queue(name: ast.ObjectName, context: Context) -> Queue:
     found = resolve_object(name, context)
     if not isinstance(found, Queue):
         raise context.fail(name, SqlError(208, ".".join(name.parts)))
-    if found.database.options["read_only"]:  # of another database; the own one is looked at before
+    if cast("Database", found.database).options[
+        "read_only"
+    ]:  # of another database; the own one is looked at before
         raise context.fail(name, SqlError(3906, found.database.name))
     return found
 
@@ -247,7 +253,7 @@ def _into(
     project: Callable[..., Any],
 ) -> tuple[Deliver, Callable[..., Any]]:
     """RECEIVE .. INTO @table: columns by position."""
-    target = resolve_target(node.into, context)
+    target = resolve_target(cast("ast.Variable", node.into), context)
     made = [
         QueryColumn(name, e.type, e.nullable, False, e.collation, e.untyped)
         for name, e in zip(shown, exprs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -35,7 +35,7 @@ def _options(node: ast.RouteDefinition, context: Context) -> dict[str, Any]:
     return {
         "service_name": text(node.service_name),
         "broker_instance": text(node.broker_instance),
-        "lifetime": None if node.lifetime is None else int(node.lifetime.value),
+        "lifetime": None if node.lifetime is None else int(cast("int", node.lifetime.value)),
         "address": text(node.address),
         "mirror_address": text(node.mirror_address),
     }
@@ -99,7 +99,7 @@ def create_binding(node: ast.CreateRemoteServiceBinding, context: Context) -> Ru
             session.work(),
             node.name.text,
             str(node.service.value),
-            _user(session, node.user),
+            _user(session, cast("ast.Identifier", node.user)),
             bool(node.anonymous),
             owner_id(session, node.owner),
         )

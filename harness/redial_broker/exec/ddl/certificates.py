@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -40,6 +40,7 @@ from redial_broker.exec.security import ASYMMETRIC_KEY, CERTIFICATE, has_permiss
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.principals import Principal
     from redial_broker.exec.session import SessionState
 
 RSA_SIZES = {"RSA_512": 512, "RSA_1024": 1024, "RSA_2048": 2048, "RSA_3072": 3072, "RSA_4096": 4096}
@@ -72,7 +73,7 @@ def owner_of(session: SessionState, owner: ast.Identifier | None, what: str) -> 
     if owner is None:
         return session.user.id if session.user is not None else 1
     number = find_owner(session.database, owner.text)
-    if session.database.principal(number).type != USER:
+    if cast("Principal", session.database.principal(number)).type != USER:
         raise SqlError(15345, what)
     return number
 
@@ -125,9 +126,11 @@ def create_certificate(node: ast.CreateCertificate, context: Context) -> Run:
         owner = owner_of(session, node.owner, "certificate")
         number = session.database.next_number("next_key")
         active = options.get("ACTIVE FOR BEGIN_DIALOG", "ON").upper() == "ON"
+        key: crypto.RsaKey | None
         if "SUBJECT" in options:
-            key, password = crypto.make_key(key_seed(session, number)), protector(session, options)
-            der = self_signed(session, key, options, number)
+            own = crypto.make_key(key_seed(session, number))
+            key, password = own, protector(session, options)
+            der = self_signed(session, own, options, number)
         else:
             der, key, password = imported(session, options)
         made = Certificate(number, name, owner, der, key, password, active)
@@ -229,7 +232,7 @@ def find_certificate(session: SessionState, name: str, verb: str, permission: st
     found = session.database.keys.get(("CERTIFICATE", name.lower()))
     if found is None or not has_permission(session, permission, found):
         raise SqlError(15151, verb, "certificate", name)
-    return found
+    return cast("Certificate", found)
 
 
 @compiles(ast.AlterCertificate)
@@ -257,6 +260,7 @@ def with_private_key(
     session: SessionState, found: Certificate, private: dict[str, Any]
 ) -> Certificate:
     """WITH PRIVATE KEY (..): from a file or bytes, or the one it has under another protection."""
+    key: crypto.RsaKey | None
     if "FILE" in private or "BINARY" in private:
         key = read_private(session, private)
         if key.n != found.facts["n"]:

@@ -158,7 +158,7 @@ def computed_column(builder: Any, node: ast.ComputedColumn, column: Column) -> N
         raise SqlError(1046)
 
     def is_text(part: ast.Expression) -> bool:
-        return builder.expressions.expression(part, builder.columns).type.is_string
+        return bool(builder.expressions.expression(part, builder.columns).type.is_string)
 
     if not deterministic(node.value, is_text):
         if node.persisted:

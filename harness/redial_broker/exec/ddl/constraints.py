@@ -116,7 +116,7 @@ def drop_constraint(
     name = item.name.lower()
     found = database.objects.get((table.schema.lower(), name))
     mine = isinstance(found, Constraint) and found.parent_id == table.object_id
-    if mine and found.foreign is not None:
+    if mine and found is not None and found.foreign is not None:
         database.remove(transaction, found)
         return table
     keys = [i for i in all_indexes(table) if i.constraint and i.name.lower() == name]

@@ -7,7 +7,7 @@ value is how the embedded broker works anyway is accepted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import may_be_collation
@@ -161,7 +161,7 @@ about gaps after a crash."""
 @compiles(ast.AlterDatabase)
 def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
     """MODIFY NAME, COLLATE (only as it is), SCOPED CONFIGURATION; files are refused."""
-    option = node.options[0] if node.options else None
+    option = cast("ast.Option", node.options[0] if node.options else None)
     if node.action == "MODIFY NAME":
         return lambda session, variables: rename(
             session, altered(session, node.name), word(option.value)

@@ -35,7 +35,9 @@ def check_identity(session: SessionState, given: list[Any], options: set[str]) -
     table = _table(session, str(given[0]))
     if table.identity_column is None:
         raise SqlError(7997, table.name)
-    seed, step = table.columns[table.identity_column].identity
+    identity = table.columns[table.identity_column].identity
+    assert identity is not None  # it is the identity column
+    seed, step = identity
     at, following = table.identity_column, table.next_identity
     values = [row[at] for row in table.rows.entries.values()]
     best = (max if step > 0 else min)(values, default=None)
@@ -46,7 +48,7 @@ def check_identity(session: SessionState, given: list[Any], options: set[str]) -
     if len(given) > 2:
         value = int(given[2])
         following = value if fresh else value + step
-    elif mode != "NORESEED" and behind:
+    elif mode != "NORESEED" and behind and best is not None:
         following = int(best) + step
     if following != table.next_identity:
         session.engine.journal.assign(session.work(), table, "next_identity", following)

@@ -8,7 +8,7 @@ none. Server-scoped and logon triggers are refused by name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from xml.sax.saxutils import escape
 
 from redial.tsql import ast
@@ -31,6 +31,8 @@ from redial_broker.exec.security import has_permission
 from redial_broker.ssb import notifications
 
 if TYPE_CHECKING:
+    from redial_broker.engine.storage import Table
+    from redial_broker.engine.transactions import Transaction
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
@@ -130,7 +132,7 @@ def program_of(session: SessionState, trigger: Trigger) -> Program:
             ansi_nulls=trigger.options["ansi_nulls"],
         )
         trigger.program = compile_program(program, trigger.node.body, session)
-    return trigger.program
+    return cast("Program", trigger.program)
 
 
 # ---------------------------------------------------------------------- running
@@ -175,11 +177,11 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
                 firing = DdlFiring(
                     triggers,
                     [],
-                    (),
+                    cast("tuple[Table, Table]", ()),  # it has no rows
                     NONE_UPDATED,
                     0,
                     0,
-                    session.transaction,
+                    cast("Transaction", session.transaction),
                     session.mark,
                     auto,
                     1 if auto else session.trancount,

@@ -6,7 +6,7 @@ Rules and error numbers: CREATE TABLE page and the errors-events pages.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation, may_be_collation
@@ -158,8 +158,8 @@ class DefinitionBuilder:
         """
         options = self.context.session.options
         if options.ansi_null_dflt_on or options.ansi_null_dflt_off:
-            return options.ansi_null_dflt_on
-        return self.context.session.database.options["ansi_null_default"]
+            return bool(options.ansi_null_dflt_on)
+        return bool(self.context.session.database.options["ansi_null_default"])
 
     def computed(self, node: ast.ComputedColumn) -> Column:
         """name AS expression [PERSISTED [NOT NULL]]."""
@@ -220,18 +220,20 @@ class DefinitionBuilder:
             raise SqlError(2749, node.name)
         if column.nullable:
             raise SqlError(8147, node.name, self.table)
-        if node.identity.not_for_replication:
+        stated = node.identity
+        assert stated is not None
+        if stated.not_for_replication:
             raise self.context.not_supported(node, "NOT FOR REPLICATION")
 
         def number(part: Any) -> int:
             return 1 if part is None else int(self.context.expression(part).fn(None, (), ()))
 
-        return number(node.identity.seed), number(node.identity.increment)
+        return number(stated.seed), number(stated.increment)
 
     def collation(self, node: ast.ColumnDef, column: Column) -> None:
         """The column's own collation."""
         found = find_collation(node.collation)
-        if found is None and not may_be_collation(node.collation):
+        if found is None and not may_be_collation(cast("str", node.collation)):
             raise SqlError(448, node.collation)
         if found is None:
             raise self.context.not_supported(node, f"collation {node.collation}")
@@ -388,7 +390,8 @@ class DefinitionBuilder:
 
 def source_text(context: Any, node: Any) -> str:
     """The text a node was written as."""
-    return context.program.source.slice(node)
+    text: str = context.program.source.slice(node)
+    return text
 
 
 def definition_text(context: Any, node: Any) -> str:

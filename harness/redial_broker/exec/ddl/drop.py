@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
-DropOne = Callable[[Any, ast.ObjectName, bool], None]
+DropOne = Callable[[Any, Any, bool], None]
 DROPPERS: dict[str, DropOne] = {}
 """kind of ``ast.DropObject`` -> function (session, name, if_exists) that drops one thing."""
 
@@ -54,7 +54,7 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
     return run
 
 
-def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
+def _drop_in_schema(kinds: tuple[type[Any], ...], what: str) -> DropOne:
     """Drops modules and sequences: Sch-M, then out of the database."""
 
     def drop(session: SessionState, name: ast.ObjectName, if_exists: bool) -> None:

@@ -119,17 +119,16 @@ def events_of(node: Any) -> Iterator[DdlEvent]:
         yield from _event(f"{verb}_{kind}", node.name)
         return
     event = _OTHERS.get(type(node)) or describe(node).replace(" ", "_")
-    name = getattr(node, "name", None)
     if isinstance(node, (ast.CreateIndex, ast.AlterIndex)):
         yield from _event(event, node.table, node.name)
         return
-    yield from _event(event, name)
+    yield from _event(event, getattr(node, "name", None))
 
 
 def _event(event: str, name: Any, inner: str | None = None) -> Iterator[DdlEvent]:
     if event not in ALL:
         return
-    parts = (
+    parts: tuple[str, ...] = (
         (name.text,)
         if isinstance(name, ast.Identifier)
         else (name,)

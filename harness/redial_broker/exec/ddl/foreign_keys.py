@@ -6,7 +6,7 @@ while one is made. Temporary tables take none: they are skipped with message 175
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError, followed, not_created
@@ -248,8 +248,8 @@ def refuse_referenced_table(table: Table) -> None:
 def refuse_referenced_key(table: Table, index: Index) -> None:
     """3725, then 3727, for dropping a key constraint that a FOREIGN KEY uses."""
     for constraint in foreign_keys(table)[1]:
-        if constraint.foreign.index.lower() == index.name.lower():
-            child = table.database.object_by_id(constraint.parent_id)
+        if constraint.reference.index.lower() == index.name.lower():
+            child = cast("Database", table.database).object_by_id(constraint.parent_id)
             raise followed(3725, index.name, child.name, constraint.name, by=SqlError(3727))
 
 
@@ -257,6 +257,6 @@ def keys_of_column(table: Table, name: str) -> list[Constraint]:
     """FOREIGN KEYs that a column takes part in, on either side."""
     outgoing, incoming = foreign_keys(table)
     lowered = name.lower()
-    return [c for c in outgoing if lowered in (n.lower() for n in c.foreign.columns)] + [
-        c for c in incoming if lowered in (n.lower() for n in c.foreign.referenced)
+    return [c for c in outgoing if lowered in (n.lower() for n in c.reference.columns)] + [
+        c for c in incoming if lowered in (n.lower() for n in c.reference.referenced)
     ]

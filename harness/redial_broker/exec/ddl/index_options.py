@@ -17,7 +17,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import PLAIN_OPTIONS, IndexOptions
 from redial_broker.exec.ddl.options import number, word
 
-_BUILDING = {
+_BUILDING: dict[str, set[str] | None] = {
     "SORT_IN_TEMPDB": {"ON", "OFF"},
     "ONLINE": {"ON", "OFF"},
     "MAXDOP": None,
@@ -63,7 +63,7 @@ def index_options(
         elif name == "DATA_COMPRESSION" and value in {"NONE", "ROW", "PAGE"}:
             found = replace(found, compression=value)
         elif name not in _BUILDING or (
-            _BUILDING[name] is not None and value not in _BUILDING[name]
+            (known := _BUILDING[name]) is not None and value not in known
         ):
             raise context.not_supported(option, f"index option {name}")
     return found

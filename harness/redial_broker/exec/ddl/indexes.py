@@ -49,6 +49,7 @@ def create_index(node: ast.CreateIndex, context: Context) -> Run:
         spec = index_spec(context, table, node, options)
         others = kept_indexes(table, node, replaces)
         if node.clustered and any(index.clustered for index in others):
+            assert table.clustered is not None
             raise SqlError(1902, dotted(node.table), table.clustered.name, state=3)
         twin = rebuilt(session.engine, table, specs=[spec_of(index) for index in others] + [spec])
         put_table(session, transaction, database, twin)
@@ -115,6 +116,7 @@ def drop_index(node: ast.DropIndex, context: Context) -> Run:
                 if node.if_exists:
                     continue
                 raise SqlError(3701, "drop", "index", shown, state=6)
+            assert isinstance(found, Table)
             refuse_enforcing(found, index, shown)
             database, table, transaction = alter(session, item.table)
             specs = [spec_of(i) for i in all_indexes(table) if i.name.lower() != item.name.lower()]
@@ -127,7 +129,7 @@ def refuse_enforcing(table: Table, index: Index, shown: str) -> None:
     """Raise SqlError 3723 for an index that enforces a constraint."""
     if index.constraint:
         raise SqlError(3723, shown, "PRIMARY KEY" if index.primary else "UNIQUE KEY")
-    if any(c.foreign.index.lower() == index.name.lower() for c in foreign_keys(table)[1]):
+    if any(c.reference.index.lower() == index.name.lower() for c in foreign_keys(table)[1]):
         raise SqlError(3723, shown, "FOREIGN KEY")
 
 
@@ -183,7 +185,7 @@ def disable(
         if index.clustered:
             raise context.not_supported(node, "disabling a clustered index")
         for constraint in foreign_keys(table)[1]:
-            if constraint.foreign.index.lower() == index.name.lower() and not constraint.disabled:
+            if constraint.reference.index.lower() == index.name.lower() and not constraint.disabled:
                 child = database.object_by_id(constraint.parent_id)
                 session.info(
                     f"Warning: Foreign key '{constraint.name}' on table '{child.name}' "

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -104,7 +104,7 @@ def create_login(node: ast.CreateLogin, context: Context) -> Run:
 def add_key_login(session: SessionState, node: ast.CreateLogin) -> None:
     """A login of a certificate or key of master. Raises SqlError 15151, 15063."""
     server = server_of(session)
-    wanted = node.source_name.text
+    wanted = cast("ast.Identifier", node.source_name).text
     key = server.databases["master"].keys.get((node.source, wanted.lower()))
     if key is None:
         raise SqlError(15151, "find", node.source.lower(), wanted)
@@ -250,12 +250,12 @@ def drop_server_principal(session: SessionState, server: Server, login: Login) -
     journal, transaction = session.engine.journal, session.work()
     for key in [k for k in server.members if login.id in k]:
         journal.put(transaction, server, server.members, key, MISSING)
-    for key in [
+    for place in [
         k
         for k in server.permissions
         if k[3] == login.id or (k[0] == SERVER_PRINCIPAL and k[1] == login.id)
     ]:
-        journal.put(transaction, server, server.permissions, key, MISSING)
+        journal.put(transaction, server, server.permissions, place, MISSING)
     journal.put(transaction, server, server.logins, login.name.lower(), MISSING)
     server.bump(transaction)
 

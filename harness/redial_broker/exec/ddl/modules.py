@@ -206,7 +206,7 @@ def create_temporary_procedure(session: SessionState, node: Any, context: Contex
 
 
 def existing_module(
-    session: SessionState, database: Database, node: Any, class_: type
+    session: SessionState, database: Database, node: Any, class_: type[Module]
 ) -> Module | None:
     """The module ALTER means; None when CREATE is to make a new one. Raises 208, 2714, 2010."""
     if node.verb == "CREATE":

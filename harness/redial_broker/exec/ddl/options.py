@@ -25,5 +25,6 @@ def number(value: Any) -> int:
     if isinstance(value, ast.UnaryOp):
         return -number(value.operand) if value.op == "-" else number(value.operand)
     if isinstance(value, ast.Literal):
-        return int(value.value)  # type: ignore[call-overload]
+        stated: Any = value.value
+        return int(stated)
     return int(value)

@@ -184,9 +184,9 @@ def find_grantor(
             return acting.id
         raise refusal(target)
     if user is None or may_control(session, target, name):
-        return target.owner
+        return int(target.owner)
     if holds_option(database, target, name, column, frozenset({user.id})):
-        return user.id
+        return int(user.id)
     raise refusal(target)
 
 

@@ -57,7 +57,7 @@ def rebuilt(
     specs: list[KeySpec] | None = None,
     checks: list[Check] | None = None,
     convert: Callable[[RowValues], RowValues] | None = None,
-    session: SessionState = None,
+    session: SessionState | None = None,
 ) -> Table:
     """The table with other columns, indexes or checks, and its rows.
 
@@ -131,7 +131,7 @@ def _fill(
     twin: Table,
     table: Table,
     convert: Callable[[RowValues], RowValues] | None,
-    session: SessionState,
+    session: SessionState | None,
 ) -> None:
     """Carry the rows over; keys that do not change keep their row ids."""
     old, new = table.clustered, twin.clustered

@@ -32,6 +32,7 @@ def moved(
     Raises NotSupported for kinds that cannot be moved here.
     """
     name, schema = name or item.name, schema or item.schema
+    twin: Any
     if isinstance(item, Table):
         twin = rebuilt(session.engine, item)
         twin.name, twin.schema = name, schema
@@ -110,10 +111,9 @@ def rename_index(
             spec.name = name
         specs.append(spec)
     for constraint in foreign_keys(table)[1]:
-        if constraint.foreign.index.lower() == index.name.lower():
-            database.put(
-                transaction, replace(constraint, foreign=replace(constraint.foreign, index=name))
-            )
+        foreign = constraint.reference
+        if foreign.index.lower() == index.name.lower():
+            database.put(transaction, replace(constraint, foreign=replace(foreign, index=name)))
     twin = rebuilt(session.engine, table, specs=specs)
     for old, new in zip(all_indexes(table), all_indexes(twin)):
         new.hobt_id, new.index_id = old.hobt_id, old.index_id
@@ -145,12 +145,12 @@ def rename_column(
         return tuple(name if n.lower() == old.lower() else n for n in names)
 
     for item in outgoing:
-        foreign = item.foreign
+        foreign = item.reference
         database.put(
             transaction, replace(item, foreign=replace(foreign, columns=following(foreign.columns)))
         )
     for item in incoming:
-        foreign = database.object_by_id(item.object_id).foreign
+        foreign = database.object_by_id(item.object_id).reference
         database.put(
             transaction,
             replace(item, foreign=replace(foreign, referenced=following(foreign.referenced))),

@@ -9,7 +9,7 @@ are looked up in the database the statement runs in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation
@@ -99,7 +99,8 @@ class RowExpressions:
 
         def make(context: Context, columns: list[Column]) -> Condition:
             test = compile_condition(node, self.scope(context, columns))
-            return lambda session, row: test(session, (), row)
+            no_values = cast("Values", ())
+            return lambda session, row: test(session, no_values, row)
 
         return self._binder(node, make)
 

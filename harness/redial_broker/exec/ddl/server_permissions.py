@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -53,13 +53,13 @@ def find_server_securable(
     """(kind, class, major id) of what ON names. Raises SqlError 15151."""
     if node is None or node.kind == "SERVER":
         return "SERVER", SERVER, 0
-    name = node.name.name
+    name, kind = node.name.name, cast("str", node.kind)
     if node.kind == "ENDPOINT":
         return "ENDPOINT", ENDPOINT, endpoint_id(session, name)
     login = session.database.server.logins.get(name.lower())
     if login is None or (login.type == ROLE) != (node.kind == "SERVER ROLE"):
-        raise SqlError(15151, "find", node.kind.lower(), name)
-    return node.kind, SERVER_PRINCIPAL, login.id
+        raise SqlError(15151, "find", kind.lower(), name)
+    return kind, SERVER_PRINCIPAL, login.id
 
 
 def endpoint_id(session: SessionState, name: str) -> int:
@@ -106,7 +106,8 @@ def find_server_grantor(
         return login.id
     if kind == "SERVER":
         raise SqlError(4613)
-    raise SqlError(15151, "find", kind.lower(), node.securable.name.name)
+    securable = cast("ast.Securable", node.securable)
+    raise SqlError(15151, "find", kind.lower(), securable.name.name)
 
 
 def _option(server: Any, place: Place, login: int) -> bool:

@@ -85,7 +85,8 @@ def _add(
     option = signer.option
     if option is not None and option.name == "SIGNATURE":
         blob = bytes(option.value.value)
-        if not crypto.verify(*key.public, data, blob):
+        n, e = key.public
+        if not crypto.verify(n, e, data, blob):
             raise SqlError(15299)
     else:
         private = private_key(

@@ -21,6 +21,7 @@ from redial_broker.exec.ddl.temporary import alter
 from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
+    from redial_broker.engine.storage import Index
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
@@ -63,7 +64,8 @@ def create_statistics(node: ast.CreateStatistics, context: Context) -> Run:
     def run(session: SessionState, variables: Values) -> None:
         check_length(node.name)
         _, table, transaction = alter(session, node.table, 1088)
-        known = {item.name.lower() for item in (*all_indexes(table), *table.statistics)}
+        named: list[Index | Statistic] = [*all_indexes(table), *table.statistics]
+        known = {item.name.lower() for item in named}
         if node.name.lower() in known:
             raise SqlError(1927, dotted(node.table), node.name)
         for name in node.columns:
@@ -86,7 +88,8 @@ def update_statistics(node: ast.UpdateStatistics, context: Context) -> Run:
 
     def run(session: SessionState, variables: Values) -> None:
         _, table, _ = alter(session, node.table, 2706)
-        known = {item.name.lower() for item in (*all_indexes(table), *table.statistics)}
+        named: list[Index | Statistic] = [*all_indexes(table), *table.statistics]
+        known = {item.name.lower() for item in named}
         for name in node.names:
             if name.lower() not in known:
                 raise SqlError(2767, name)

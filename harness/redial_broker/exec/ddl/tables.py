@@ -15,6 +15,7 @@ from redial_broker.engine.storage import Table
 from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import (
     dotted,
+    is_global,
     lock_definition,
     may_create,
     refuse_taken,
@@ -32,7 +33,6 @@ from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.temporary import (
     check_key_length,
     create_temporary,
-    is_global,
     is_temporary,
 )
 from redial_broker.exec.dependencies import referrers

@@ -64,8 +64,9 @@ def check_key_length(session: SessionState, table: Table) -> None:
                 1945,
             )
     check = key_check(table, None)
-    for row in table.rows.entries.values() if check is not None else ():
-        check(row)
+    if check is not None:
+        for row in table.rows.entries.values():
+            check(row)
 
 
 def alter(

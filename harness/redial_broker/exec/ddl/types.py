@@ -28,7 +28,7 @@ from redial_broker.exec.ddl.principals import find_owner
 from redial_broker.exec.ddl.renaming import enforced, transfer
 from redial_broker.exec.ddl.schema_elements import run_elements
 from redial_broker.exec.dependencies import referrers
-from redial_broker.exec.objects import AliasType, Schema, Sequence, TableType, Trigger
+from redial_broker.exec.objects import AliasType, Module, Schema, Sequence, TableType, Trigger
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 
@@ -189,7 +189,7 @@ def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
 @compiles(ast.CreateSchema)
 def create_schema(node: ast.CreateSchema, context: Context) -> Run:
     """CREATE SCHEMA name [AUTHORIZATION owner], with what it is to hold."""
-    name = node.name.text if node.name is not None else node.owner.text  # type: ignore[union-attr]
+    name = node.name.text if node.name is not None else node.owner.text
 
     def run(session: SessionState, variables: Values) -> None:
         check_length(name)
@@ -291,10 +291,11 @@ def type_user(database: Database, found: Any) -> str | None:
     for table in database.tables():
         if any(column.user_type.lower() == full for column in table.columns):
             return table.name
-    for module in database.modules():
+    for module in database.modules(Module):
         for parameter in getattr(module.node, "parameters", ()):
             if parameter.data_type is None:
                 continue
             if database.find_type(parameter.data_type.name) is found:
-                return module.name
+                name: str = module.name
+                return name
     return None

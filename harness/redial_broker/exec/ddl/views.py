@@ -159,6 +159,7 @@ def _items(
     context = Context(program, Scope(source=view.source), session)
     whole = replace(query, body=body, order_by=None, offset=None, for_=None)
     block = context.query_compiler().block(whole, context.scope)
+    assert block is not None
     places = iter(block.items)
     made: list[ast.SelectItem] = []
     for item in body.items:

@@ -17,7 +17,7 @@ from redial_broker.exec.ddl.common import dotted, may_create, schema_for
 from redial_broker.exec.ddl.drop import drops
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.expressions import compile_expression
-from redial_broker.exec.objects import TableType
+from redial_broker.exec.objects import Module, TableType
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.exec.xml.schemas import XmlSchemaCollection, check_new
@@ -43,7 +43,8 @@ def _text(
         text = fn(session, variables, ())
         if text is None:
             raise SqlError(6361)
-        return text
+        given: str = text
+        return given
 
     return read
 
@@ -142,7 +143,7 @@ def _user_of(database: Database, found: XmlSchemaCollection) -> tuple[str, str] 
     for name, columns in shapes:
         if any(getattr(column.type, "collection", None) is found for column in columns):
             return "object", name
-    for module in database.modules():
+    for module in database.modules(Module):
         for parameter in getattr(module.node, "parameters", None) or ():
             of = parameter.data_type
             if (

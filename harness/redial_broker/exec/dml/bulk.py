@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -32,6 +32,7 @@ from redial_broker.exec.triggers import triggers_on
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 BULK = 0xF0
@@ -67,7 +68,7 @@ class PendingBulk:
     source: Any
     database: Any
     version: int
-    load: Callable[[Any, list[Any], Sequence[ResultColumn], list[RowValues]], int | None]
+    load: Callable[[SessionState, Values, Sequence[ResultColumn], list[RowValues]], int | None]
 
 
 @compiles(ast.InsertBulk)
@@ -79,7 +80,10 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
     options = _options(node, context)
     names = [column.name for column in node.columns] or None
     chosen = insert_columns(target, names, context, node)
-    types = [resolve_type(column.data_type, COLUMN, alias_type(context)) for column in node.columns]
+    types = [
+        resolve_type(cast("ast.ColumnDef", column).data_type, COLUMN, alias_type(context))
+        for column in node.columns
+    ]
     for ordinal in chosen.ordinals:
         if target.table.columns[ordinal].rowversion:
             raise context.fail(node, SqlError(273, aborts="scope"))
@@ -101,13 +105,14 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
             for item in _constraints(target.table):
                 if item.trusted:  # sys.check_constraints page, is_not_trusted
                     database.put(session.transaction, replace(item, trusted=False))
-        return write(
+        done: int | None = write(
             session,
             variables,
             lambda session, variables, table: [
                 make(session, variables, row, table) for row in rows
             ],
         )
+        return done
 
     def run(session: SessionState, _: Values) -> None:
         _check_permissions(session, target, chosen, options)
@@ -155,7 +160,7 @@ def _constraints(table: Table) -> list[Constraint]:
         return []
     return [
         item
-        for item in table.database.objects.values()
+        for item in cast("Database", table.database).objects.values()
         if isinstance(item, Constraint)
         and item.parent_id == table.object_id
         and item.kind in {"CHECK", "FOREIGN KEY"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -23,9 +23,18 @@ from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.triggers import triggers_on
 
 if TYPE_CHECKING:
-    from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.needs import IndexKey, RowValues
     from redial_broker.exec.closures import Limit, Values
     from redial_broker.exec.session import SessionState
+
+    Leaf = ast.TableRef | ast.VariableTable | ast.DerivedTable
+    """What FROM may name a target by."""
+
+    ReadRow = tuple[RowValues, IndexKey, RowValues]
+    """A row read, the clustered key of the target's row in it, and that row."""
+
+    Read = Callable[[SessionState, Values], list[ReadRow]]
+    """The rows to change, each row of the target once."""
 
 
 @dataclass(slots=True)
@@ -38,7 +47,7 @@ class Change:
 
     target: Target
     from_: From
-    read: Callable[[Any, Any], list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]]
+    read: Read
     positioned: Positioned | None = None
 
     @property
@@ -57,7 +66,7 @@ class ChangeCompiler:
         self.compiler.note_options(node)
         self.common = self.compiler.common_tables(node, context.scope, {}) if node.with_ else {}
         self.memo: list[Any] = []
-        self.chosen: ast.Node | None = None
+        self.chosen: ast.TableSource | None = None
 
     def compile(self, readers: list[ast.Node]) -> Change:
         """Bind FROM, find the target in it, choose paths."""
@@ -68,9 +77,8 @@ class ChangeCompiler:
         sources, extra = list(node.from_), None
         self.chosen = self._match()
         if self.chosen is None and self._through():
-            self.chosen = ast.TableRef(
-                node.target.pos, node.target.end, node.target, None, node.hints or []
-            )
+            name = cast("ast.ObjectName", node.target)
+            self.chosen = ast.TableRef(name.pos, name.end, name, None, node.hints or [])
             sources.insert(0, self.chosen)
         elif self.chosen is None:
             extra = self._extra(hints)
@@ -118,7 +126,7 @@ class ChangeCompiler:
             readers=readers,
             extra=source,
         )
-        names = assigned_names(node.assignments) if self.event == "UPDATE" else []
+        names = assigned_names(node.assignments) if isinstance(node, ast.Update) else []
         positioned = Positioned(where, source, target_of(source), names, context)
         return Change(positioned.target, from_, positioned.read, positioned)
 
@@ -147,7 +155,7 @@ class ChangeCompiler:
         found = resolve_object(name, self.context)
         return isinstance(found, View) and not triggers_on(found, self.event)
 
-    def _leaves(self) -> list[ast.Node]:
+    def _leaves(self) -> list[Leaf]:
         return [
             part
             for item in self.node.from_
@@ -155,7 +163,7 @@ class ChangeCompiler:
             if isinstance(part, (ast.TableRef, ast.VariableTable, ast.DerivedTable))
         ]
 
-    def _match(self) -> ast.Node | None:
+    def _match(self) -> Leaf | None:
         """The leaf of FROM the target names: by alias first, else the one of the same object."""
         target = self.node.target
         leaves = self._leaves()
@@ -172,7 +180,7 @@ class ChangeCompiler:
             raise self.context.fail(self.node, SqlError(8154, _shown(target), aborts="scope"))
         return same[0] if same else None
 
-    def _same(self, leaf: ast.Node, target: ast.ObjectName | ast.Variable) -> bool:
+    def _same(self, leaf: Leaf, target: ast.ObjectName | ast.Variable) -> bool:
         if isinstance(leaf, ast.DerivedTable):
             return False
         if isinstance(leaf, ast.VariableTable):
@@ -187,7 +195,8 @@ class ChangeCompiler:
         return resolve_object(leaf.name, self.context) is resolve_object(target, self.context)
 
     def _chooser(self, hints: Hints) -> Callable[[ast.Node, Source], Choice | None]:
-        names = assigned_names(self.node.assignments) if self.event == "UPDATE" else None
+        update = self.node if isinstance(self.node, ast.Update) else None
+        names = assigned_names(update.assignments) if update is not None else None
 
         def choose(node: ast.Node, source: Source) -> Choice | None:
             if node is not self.chosen:
@@ -237,15 +246,13 @@ class ChangeCompiler:
     # ------------------------------------------------------------------ reading
     def _reader(
         self, from_: From, source: Source, top: Limit | None, target: Target | None
-    ) -> Callable[[Any, Any], list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]]:
+    ) -> Read:
         rows, memo = from_.rows, self.memo
         start, key_at = source.offset, source.offset + len(source.columns)
         through = source.behind is not None
         alone = len(from_.sources) == 1 and not through
 
-        def read(
-            session: SessionState, variables: Values
-        ) -> list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]:
+        def read(session: SessionState, variables: Values) -> list[ReadRow]:
             if memo:
                 memo[:] = [None] * len(memo)
             if alone:
@@ -253,12 +260,12 @@ class ChangeCompiler:
                     (row, row[key_at], row[start:key_at]) for row in rows(session, variables, ())
                 ]
             else:
-                by_key: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+                by_key: dict[IndexKey, RowValues] = {}
                 for row in rows(session, variables, ()):
                     if row[key_at] is not None:  # the empty side of an outer join
                         by_key.setdefault(row[key_at], row)
                 found = [(row, key, row[start:key_at]) for key, row in by_key.items()]
-            if through:  # what a view shows of a row is not the row
+            if through and target is not None:  # what a view shows of a row is not the row
                 entries = target.at(variables).rows.entries
                 found = [(row, key, entries[key]) for row, key, _ in found]
             return found if top is None else found[: top(session, variables, (), len(found))]
@@ -268,7 +275,7 @@ class ChangeCompiler:
 
 def _view_source(target: Target, hints: Hints, node: Any, context: Any) -> Source:
     """A view as the target of an INSTEAD OF trigger: its rows, numbered in place of a key."""
-    view, table = target.view, target.table
+    view, table = cast("View", target.view), target.table
     if hints.names:
         raise context.not_supported(node, "a table hint on a view")
     rows_of = view_rowset(view, context).rows

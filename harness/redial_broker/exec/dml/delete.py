@@ -96,7 +96,9 @@ def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
         for key in list(table.rows.entries):
             table.delete(transaction, key)
         if table.identity_column is not None:
-            seed = table.columns[table.identity_column].identity[0]
+            identity = table.columns[table.identity_column].identity
+            assert identity is not None  # it is the identity column
+            seed = identity[0]
             session.engine.journal.assign(transaction, table, "next_identity", seed)
         session.done(TRUNCATE, 0)
 

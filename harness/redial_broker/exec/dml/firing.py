@@ -189,6 +189,7 @@ class StatementTriggers:
         deleted: list[RowValues],
     ) -> None:
         """Push the INSTEAD OF trigger."""
+        assert self.instead is not None
         start(
             session,
             [(self, (self.instead,), inserted, deleted)],
@@ -210,6 +211,7 @@ class StatementTriggers:
         for trigger in triggers:  # before anything is pushed: these may fail
             trigger_program(session, trigger, self.columns)
         engine, images, auto = session.engine, self.images, session.auto
+        assert session.transaction is not None
         return Firing(
             triggers,
             self.columns,

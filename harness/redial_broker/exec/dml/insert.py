@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.access import ESCALATION
@@ -295,7 +295,7 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
     compiler.note_options(node)
     common = compiler.common_tables(node, context.scope, {}) if node.with_ else {}
     refuse_for(node.source, context, "INSERT")
-    rowset = compiler.query(node.source, context.scope, common)
+    rowset = compiler.query(cast("ast.Query", node.source), context.scope, common)
     make = maker_of(rowset.columns, target, chosen, node, context)
     rows = rowset.rows
     top = row_limit(node.top, context.scope) if node.top else None
@@ -318,6 +318,7 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
 def turned(session: SessionState, table: Table, rows: list[RowValues]) -> list[RowValues]:
     """The rows with their rowversions dealt out from the last to the first (F-365)."""
     at = table.rowversion_column
+    assert at is not None
     versions = [row[at] for row in reversed(rows)]
     return [
         table.with_computed(session, (*row[:at], version, *row[at + 1 :]))

@@ -47,7 +47,7 @@ class Matching:
         self._refuse_trigger()
         self._refuse_twins()
         self.from_ = self._joined(TARGET in kinds)
-        self.target: Target = target_of(self.from_.target)
+        self.target: Target = target_of(self.from_.changed)
         self.width = scope_width(self.from_.scope)
         self.alone = self._alone() if SOURCE in kinds else None
         self.limit = self._limit()
@@ -155,7 +155,7 @@ class Matching:
     # ------------------------------------------------------------------ running
     def rows(self, session: SessionState, variables: Values) -> list[Match]:
         """The joined rows."""
-        memo, source = self.memo, self.from_.target
+        memo, source = self.memo, self.from_.changed
         if memo:
             memo[:] = [None] * len(memo)
         start, key_at = source.offset, source.offset + len(source.columns)
@@ -181,7 +181,7 @@ class Matching:
         """Read the whole target now; the result keeps those no source row has met."""
         if self.alone is None:
             return lambda joined: []
-        source, joined_at = self.alone.target, self.from_.target.offset
+        source, joined_at = self.alone.changed, self.from_.changed.offset
         key_at = source.offset + len(source.columns)
         before, after = (None,) * joined_at, self.width - joined_at - len(source.columns) - 1
         everything = [

@@ -8,7 +8,7 @@ data change; HOLDLOCK makes them key-range locks. A target that is compared with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -36,7 +36,7 @@ from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
-    from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.needs import IndexKey, RowValues
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
@@ -201,7 +201,7 @@ class _Plan:
 
         def changes() -> None:
             for _, key, _, _ in found.of(DELETE):
-                writes.delete(key)
+                writes.delete(cast("IndexKey", key))
             write_updates(writes, updates, self.moves)
             for _, _, _, new in inserts:
                 if self.check_new is not None:
@@ -223,8 +223,9 @@ class _Plan:
                 found.effects += keys.deleted(session, transaction, [old for *_, old, _ in rows])
             elif kind == UPDATE:
                 found.effects += keys.updated(session, transaction, [(o, n) for *_, o, n in rows])
-        if self.keys.get(INSERT) is not None:
-            self.keys[INSERT].inserted(session, transaction, [new for *_, new in found.of(INSERT)])
+        inserting = self.keys.get(INSERT)
+        if inserting is not None:
+            inserting.inserted(session, transaction, [new for *_, new in found.of(INSERT)])
 
     def fire(self, session: SessionState, found: Found, *, instead: bool) -> bool:
         """Triggers of each action the statement names, rows or no rows; the order of actions is
@@ -235,6 +236,7 @@ class _Plan:
             rows = found.of(kind)
             inserted = [] if kind == DELETE else [new for *_, new in rows]
             deleted = [] if kind == INSERT else [old for *_, old, _ in rows]
-            chosen = (triggers.instead,) if instead else triggers.running_now(session)
+            replacing = triggers.instead if instead else None
+            chosen = (replacing,) if replacing is not None else triggers.running_now(session)
             stages.append((triggers, chosen, inserted, deleted))
         return start(session, stages, MERGE, len(found.changes))

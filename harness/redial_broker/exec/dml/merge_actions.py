@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -22,6 +22,7 @@ from redial_broker.exec.query.froms import From
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.dml.changes import Read
     from redial_broker.exec.session import SessionState
 
 INSERT, UPDATE, DELETE = "INSERT", "UPDATE", "DELETE"
@@ -81,7 +82,7 @@ class Actions:
     # ------------------------------------------------------------------ compiling
     def _compile(self, when: ast.MergeWhen) -> Action:
         matching = self.matching
-        sources = {TARGET: matching.others, SOURCE: [matching.from_.target]}.get(when.match)
+        sources = {TARGET: matching.others, SOURCE: [matching.from_.changed]}.get(when.match)
         from_ = matching.from_ if sources is None else restricted(matching.from_, sources)
         if has_aggregate(when.condition):
             raise self.context.fail(when, SqlError(5319, aborts="scope"))
@@ -108,15 +109,18 @@ class Actions:
                     return self.context.fail(part, SqlError(number, shown, aborts="scope"))
         return error
 
-    def _new(self, action: ast.Node, from_: From) -> Callable[..., Any] | None:
+    def _new(
+        self, action: ast.MergeUpdate | ast.MergeDelete | ast.MergeInsert, from_: From
+    ) -> Callable[..., Any] | None:
         if isinstance(action, ast.MergeDelete):
             return None
         if isinstance(action, ast.MergeUpdate):
             for node in action.assignments:
                 if isinstance(node, ast.Assignment) and node.variable and node.column:
                     raise self.context.fail(node, SqlError(10723, aborts="scope"))
+            unread = cast("Read", None)  # ``Matching`` has read the rows
             assignments = Assignments(
-                action.assignments, Change(self.target, from_, None), self.context
+                action.assignments, Change(self.target, from_, unread), self.context
             )
             self.updated |= assignments.ordinals
             self.slots += assignments.slots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -53,14 +53,15 @@ def column_method(
     methods, 8113 for a method that changes nothing.
     """
     call = node.call
-    if len(call.target.parts) > 1:
+    target = cast("ast.ColumnRef", call.target)
+    if len(target.parts) > 1:
         raise context.fail(node, SqlError(102, ".", severity=15, aborts="scope"))
-    name = call.target.parts[-1]
-    ordinal = source.table.ordinals.get(name.lower())
+    name = target.parts[-1]
+    ordinal = source.stored.ordinals.get(name.lower())
     if ordinal is None:
         raise context.fail(node, SqlError(207, name))
     # Another source of the statement may have a column of that name: the target's is meant.
-    definition = source.table.columns[ordinal]
+    definition = source.stored.columns[ordinal]
     old = column(source.offset + ordinal, definition.type, definition.nullable)
     if call.method.upper() == "WRITE":
         return ordinal, _write(call, old, scope, name)

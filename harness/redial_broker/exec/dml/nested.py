@@ -7,7 +7,7 @@ Both changes are one statement.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -50,7 +50,7 @@ def nested_source(node: ast.Insert, context: Any) -> ast.DerivedTable | None:
     ]
     if not derived:
         return None
-    found, body = derived[0], node.source.body
+    found, body = derived[0], cast("ast.Query", node.source).body
     if isinstance(body, ast.SetOperation):
         raise context.fail(found, SqlError(10732, aborts="scope"))
     if any(
@@ -60,7 +60,7 @@ def nested_source(node: ast.Insert, context: Any) -> ast.DerivedTable | None:
         raise context.fail(found, SqlError(10727, aborts="scope"))
     if not isinstance(body, ast.Select) or body.from_ != [found]:
         raise context.fail(found, SqlError(10729, aborts="scope"))
-    change = found.query
+    change = cast("ast.Insert | ast.Update | ast.Delete | ast.Merge", found.query)
     number = 0
     if not change.outputs:
         number = 10716
@@ -77,7 +77,7 @@ def nested_source(node: ast.Insert, context: Any) -> ast.DerivedTable | None:
 
 def nested_rowset(node: ast.DerivedTable, context: Any) -> Rowset:
     """The rows a data change puts out; running it changes what it says."""
-    change = node.query
+    change = cast("ast.Insert | ast.Update | ast.Delete | ast.Merge", node.query)
     if not isinstance(change.target, ast.ObjectName):
         raise context.not_supported(node, "a change of a table variable in FROM")
     before, context.nested = context.nested, []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.keys import key_part
@@ -21,6 +21,7 @@ from redial_broker.exec.objects import Constraint
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 NO_ACTION, CASCADE, SET_DEFAULT = "NO ACTION", "CASCADE", "SET DEFAULT"
@@ -77,7 +78,7 @@ class Bound:
 
 def bind(database: Any, constraint: Constraint, known: dict[int, Table]) -> Bound:
     """A FOREIGN KEY with its tables. known: tables by id that stand for those of the database."""
-    foreign = constraint.foreign
+    foreign = constraint.reference
     child = known.get(constraint.parent_id) or database.object_by_id(constraint.parent_id)
     parent = known.get(foreign.referenced_id) or database.object_by_id(foreign.referenced_id)
     index = next(
@@ -95,7 +96,7 @@ def bind(database: Any, constraint: Constraint, known: dict[int, Table]) -> Boun
 
 def foreign_keys(table: Table) -> tuple[list[Constraint], list[Constraint]]:
     """(constraints of this table, constraints that refer to it), disabled ones included."""
-    database = table.database
+    database = cast("Database | None", table.database)
     if database is None or table.temporary:
         return [], []
     found = [
@@ -104,7 +105,7 @@ def foreign_keys(table: Table) -> tuple[list[Constraint], list[Constraint]]:
     found.sort(key=lambda item: item.object_id)
     return (
         [c for c in found if c.parent_id == table.object_id],
-        [c for c in found if c.foreign.referenced_id == table.object_id],
+        [c for c in found if c.reference.referenced_id == table.object_id],
     )
 
 
@@ -271,7 +272,7 @@ class Work:
     def removed(self, table: Table, incoming: list[Bound], rows: list[RowValues]) -> None:
         """Rows of a table are gone: what becomes of those that refer to them."""
         for bound in incoming:
-            action = bound.constraint.foreign.on_delete
+            action = bound.constraint.reference.on_delete
             keys = [bound.parent_values(row) for row in rows]
             if action == NO_ACTION:
                 self.checks += [(bound, values) for values in keys if None not in values]
@@ -290,7 +291,7 @@ class Work:
     def moved(self, table: Table, incoming: list[Bound], pairs: list[RowValues]) -> None:
         """Keys of a table have changed: what becomes of those that refer to the old ones."""
         for bound in incoming:
-            action = bound.constraint.foreign.on_update
+            action = bound.constraint.reference.on_update
             changed = [
                 (old, new)
                 for old, new in ((bound.parent_values(a), bound.parent_values(b)) for a, b in pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -20,6 +20,7 @@ from redial_broker.exec.query.rowset import QueryColumn
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 
@@ -130,6 +131,7 @@ def row_maker(
 
 def _default(column: Column) -> Expr:
     default = column.default
+    assert default is not None
     return Expr(lambda session, variables, row: default(session), column.type, column.nullable)
 
 
@@ -154,7 +156,7 @@ def next_identity(table: Table) -> Any:
     column = table.columns[table.identity_column]  # type: ignore[index]
     value = table.next_identity
     low, high = BOUNDS.get(column.type.name, (None, None))
-    if low is not None and not low <= value <= high:
+    if low is not None and high is not None and not low <= value <= high:
         raise SqlError(8115, "IDENTITY", column.type.name)
     value = table.take_identity()
     return Decimal(value) if column.type.name in {"decimal", "numeric"} else value
@@ -186,5 +188,5 @@ def _go_on_behind(session: SessionState, table: Table, values: list[int]) -> Non
 
 def next_version(session: SessionState, table: Table) -> bytes:
     """A new rowversion; #temp tables and table variables draw from the current database."""
-    database = table.database if table.database is not None else session.database
+    database = cast("Database", table.database) if table.database is not None else session.database
     return database.next_rowversion(session.transaction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -213,6 +213,7 @@ def checker(
     checks = [c for c in target.table.checks if c.enabled] if constraints else []
     too_long = key_check(target.table, ordinals)
     visible = target.written.checks if target.written is not None else []
+    no_values = cast("Values", ())  # a view reads no variables
     if not required and not checks and too_long is None and not visible:
         return None
 
@@ -243,7 +244,7 @@ def checker(
                     state=0,
                 )
         for seen in visible:  # WITH CHECK OPTION of the view written through, or of one below
-            if not seen(session, (), row):
+            if not seen(session, no_values, row):
                 raise SqlError(550)
 
     return check

@@ -6,7 +6,7 @@ table, directly; a DELETE needs a query over one table.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -16,12 +16,15 @@ from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.compile import QueryCompiler
 from redial_broker.exec.query.sources import Source
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 def target_of(source: Source) -> Target:
     """The target a bound source stands for: its own table or the base table behind it."""
     written = source.behind
     if written is None:
-        return Target(source.table, source.slot, securables=_own(source))
+        return Target(source.stored, source.slot, securables=_own(source))
     written.names = [column.name for column in source.columns]
     return Target(
         written.table,
@@ -33,7 +36,7 @@ def target_of(source: Source) -> Target:
 
 
 def _own(source: Source) -> list[Any]:
-    return [] if source.securable is None or source.table.temporary else [source.securable]
+    return [] if source.securable is None or source.stored.temporary else [source.securable]
 
 
 def chosen(source: Source, names: list[str] | None, node: ast.Node, context: Any) -> Choice:
@@ -50,14 +53,14 @@ def chosen(source: Source, names: list[str] | None, node: ast.Node, context: Any
     return Choice(tuple(known[name.lower()] for name in names))
 
 
-def assigned_names(assignments: list[ast.Node]) -> list[str]:
+def assigned_names(assignments: Sequence[ast.Assignment | ast.ColumnMethod]) -> list[str]:
     """The columns a SET clause assigns to."""
     found = []
     for node in assignments:
         if isinstance(node, ast.Assignment) and node.column is not None:
             found.append(node.column.name)
         elif isinstance(node, ast.ColumnMethod):
-            found.append(node.call.target.parts[-1])
+            found.append(cast("ast.ColumnRef", node.call.target).parts[-1])
     return found
 
 

@@ -27,7 +27,7 @@ from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
-    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.closures import Convert, Fn, Values
     from redial_broker.exec.session import SessionState
 
 UPDATE = 0xC5
@@ -128,9 +128,9 @@ class Assignments:
         self.context = context
         self.target = change.target
         self.scope = change.from_.scope
-        source = change.from_.target
+        source = change.from_.changed
         self.offset = source.offset
-        self.steps: list[tuple[Fn, int, int, Fn | None]] = []
+        self.steps: list[tuple[Fn, int, int, Convert | None]] = []
         self.ordinals: set[int] = set()
         self.slots: list[int] = []
         for node in nodes:
@@ -160,7 +160,7 @@ class Assignments:
         ordinal = slot = -1
         convert = None
         if node.column is not None:
-            ordinal, fn, of = self._column(node)
+            ordinal, fn, of = self._column(node, node.column.name)
             self.ordinals.add(ordinal)
         if node.variable is not None:
             found = self.context.scope.resolve_variable(node.variable)
@@ -173,10 +173,9 @@ class Assignments:
                 fn = assigned(expr, node.op, slot, found.type)
         self.steps.append((fn, ordinal, slot, convert))
 
-    def _column(self, node: ast.Assignment) -> tuple[int, Fn, Any]:
+    def _column(self, node: ast.Assignment, name: str) -> tuple[int, Fn, Any]:
         """(ordinal, closure of its new value, type) of a column that is assigned to."""
         context, table = self.context, self.target.table
-        name = node.column.name
         ordinal = self.target.ordinal(name)
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
@@ -200,8 +199,9 @@ class Assignments:
         else:
             expr = compile_expression(node.value, self.scope)
             if node.op != "=":
-                place = self.offset + self.target.place(name)
-                old = column(place, definition.type, definition.nullable)
+                place = self.target.place(name)
+                assert place is not None  # it has an ordinal
+                old = column(self.offset + place, definition.type, definition.nullable)
                 expr = binary_operation(node.op[0], old, expr)
         return ordinal, assignment(expr, self.target, ordinal).fn, definition.type
 

@@ -18,7 +18,7 @@ from redial_broker.exec.expressions.scope import Scope
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
-    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.closures import Test, Values
     from redial_broker.exec.session import SessionState
 
 Key = Callable[[Any], Any]
@@ -119,7 +119,7 @@ def variant_key(value: Variant) -> tuple[Any, ...]:
     return (-_VARIANT_FAMILIES.index(family), key(value.value) if key else value.value)
 
 
-def compare(op: str, left: Expr, right: Expr) -> Fn:
+def compare(op: str, left: Expr, right: Expr) -> Test:
     """The closure of ``left op right``: True, False, or None when a side is NULL."""
     left, right, key = aligned(op, left, right)
     sign = _PYTHON_OPS[op]
@@ -143,14 +143,14 @@ def compare(op: str, left: Expr, right: Expr) -> Fn:
 
 
 @condition(ast.Comparison)
-def _comparison(node: ast.Comparison, scope: Scope) -> Fn:
+def _comparison(node: ast.Comparison, scope: Scope) -> Test:
     left = compile_expression(node.left, scope)
     right = compile_expression(node.right, scope)
     return compare(node.op, left, right)
 
 
 @condition(ast.IsDistinctFrom)
-def _is_distinct(node: ast.IsDistinctFrom, scope: Scope) -> Fn:
+def _is_distinct(node: ast.IsDistinctFrom, scope: Scope) -> Test:
     left = compile_expression(node.left, scope)
     right = compile_expression(node.right, scope)
     equal, one, two = compare("=", left, right), left.fn, right.fn

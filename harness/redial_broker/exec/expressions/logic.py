@@ -16,16 +16,16 @@ from redial_broker.exec.expressions.scope import Scope
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
-    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.closures import Test, Values
     from redial_broker.exec.session import SessionState
 
 
 @condition(ast.And)
-def _and(node: ast.And, scope: Scope) -> Fn:
+def _and(node: ast.And, scope: Scope) -> Test:
     return conjunction([compile_condition(operand, scope) for operand in node.operands])
 
 
-def conjunction(parts: Sequence[Fn]) -> Fn:
+def conjunction(parts: Sequence[Test]) -> Test:
     """All of them: False as soon as one is False, else None if one is None."""
     if len(parts) == 1:
         return parts[0]
@@ -45,7 +45,7 @@ def conjunction(parts: Sequence[Fn]) -> Fn:
     return run
 
 
-def _and_two(one: Fn, two: Fn) -> Fn:
+def _and_two(one: Test, two: Test) -> Test:
     def run(session: SessionState, variables: Values, row: RowValues) -> bool | None:
         first = one(session, variables, row)
         if first is False:
@@ -57,11 +57,11 @@ def _and_two(one: Fn, two: Fn) -> Fn:
 
 
 @condition(ast.Or)
-def _or(node: ast.Or, scope: Scope) -> Fn:
+def _or(node: ast.Or, scope: Scope) -> Test:
     return disjunction([compile_condition(operand, scope) for operand in node.operands])
 
 
-def disjunction(parts: Sequence[Fn]) -> Fn:
+def disjunction(parts: Sequence[Test]) -> Test:
     """Any of them: True as soon as one is True, else None if one is None."""
     if len(parts) == 1:
         return parts[0]
@@ -80,11 +80,11 @@ def disjunction(parts: Sequence[Fn]) -> Fn:
 
 
 @condition(ast.Not)
-def _not(node: ast.Not, scope: Scope) -> Fn:
+def _not(node: ast.Not, scope: Scope) -> Test:
     return negation(compile_condition(node.operand, scope))
 
 
-def negation(part: Fn) -> Fn:
+def negation(part: Test) -> Test:
     """NOT: unknown stays unknown."""
 
     def run(session: SessionState, variables: Values, row: RowValues) -> bool | None:
@@ -95,15 +95,15 @@ def negation(part: Fn) -> Fn:
 
 
 @condition(ast.IsNull)
-def _is_null(node: ast.IsNull, scope: Scope) -> Fn:
+def _is_null(node: ast.IsNull, scope: Scope) -> Test:
     operand = compile_expression(node.operand, scope)
     test = "x0 is not None" if node.negated else "x0 is None"
     return closure(f"return {test}", [operand], strict=False)
 
 
 @condition(ast.UpdatedColumn)
-def _updated(node: ast.UpdatedColumn, scope: Scope) -> Fn:
+def _updated(node: ast.UpdatedColumn, scope: Scope) -> Test:
     if scope.updated_column is None:
         raise scope.refuse("UPDATE(column) outside a trigger", node)
-    updated: Fn = scope.updated_column(node.column.text)
+    updated: Test = scope.updated_column(node.column.text)
     return updated

@@ -12,10 +12,10 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
 
 if TYPE_CHECKING:
-    from redial_broker.exec.closures import Fn
+    from redial_broker.exec.closures import Test
 
 _VALUES: dict[type, Callable[[Node, Scope], Expr]] = {}
-_CONDITIONS: dict[type, Callable[[Node, Scope], Fn]] = {}
+_CONDITIONS: dict[type, Callable[[Node, Scope], Test]] = {}
 
 
 def compiles(*classes: type) -> Callable[..., Any]:
@@ -32,7 +32,7 @@ def compiles(*classes: type) -> Callable[..., Any]:
 def condition(*classes: type) -> Callable[..., Any]:
     """Register the compiler of predicate nodes: (node, scope) -> closure of True, False or None."""
 
-    def register(function: Callable[[Node, Scope], Fn]) -> Callable[..., Any]:
+    def register(function: Callable[[Node, Scope], Test]) -> Callable[..., Any]:
         for cls in classes:
             _CONDITIONS[cls] = function
         return function
@@ -50,9 +50,9 @@ def compile_expression(node: Expression, scope: Scope) -> Expr:
     return made
 
 
-def compile_condition(node: Predicate, scope: Scope) -> Fn:
+def compile_condition(node: Predicate, scope: Scope) -> Test:
     """Compile a condition to a closure of True, False or None (unknown)."""
-    made: Fn = _compile(_CONDITIONS, node, scope)
+    made: Test = _compile(_CONDITIONS, node, scope)
     return made
 
 

@@ -15,14 +15,14 @@ from redial_broker.exec.expressions.scope import Scope
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
-    from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.closures import Test, Values
     from redial_broker.exec.session import SessionState
 
 _SET_FROM = 4
 
 
 @condition(ast.Between)
-def _between(node: ast.Between, scope: Scope) -> Fn:
+def _between(node: ast.Between, scope: Scope) -> Test:
     operand, low, high = (
         compile_expression(part, scope) for part in (node.operand, node.low, node.high)
     )
@@ -31,7 +31,7 @@ def _between(node: ast.Between, scope: Scope) -> Fn:
 
 
 @condition(ast.InList)
-def _in_list(node: ast.InList, scope: Scope) -> Fn:
+def _in_list(node: ast.InList, scope: Scope) -> Test:
     operand = compile_expression(node.operand, scope)
     items = [compile_expression(item, scope) for item in node.items]
     found = _constant_set(operand, items) or disjunction(
@@ -40,7 +40,7 @@ def _in_list(node: ast.InList, scope: Scope) -> Fn:
     return negation(found) if node.negated else found
 
 
-def _constant_set(operand: Expr, items: list[Expr]) -> Fn | None:
+def _constant_set(operand: Expr, items: list[Expr]) -> Test | None:
     """A hash look-up for long lists of constants of one type; None when the list is not such."""
     if len(items) < _SET_FROM or not all(item.constant and not item.untyped for item in items):
         return None
@@ -59,24 +59,24 @@ def _constant_set(operand: Expr, items: list[Expr]) -> Fn | None:
 
 
 @condition(ast.Exists)
-def _exists(node: ast.Exists, scope: Scope) -> Fn:
+def _exists(node: ast.Exists, scope: Scope) -> Test:
     return subquery(node.query, scope, node).exists
 
 
 @condition(ast.InQuery)
-def _in_query(node: ast.InQuery, scope: Scope) -> Fn:
+def _in_query(node: ast.InQuery, scope: Scope) -> Test:
     found = _quantified("=", "ANY", node.operand, node.query, scope, node)
     return negation(found) if node.negated else found
 
 
 @condition(ast.QuantifiedComparison)
-def _quantified_comparison(node: ast.QuantifiedComparison, scope: Scope) -> Fn:
+def _quantified_comparison(node: ast.QuantifiedComparison, scope: Scope) -> Test:
     return _quantified(node.op, node.quantifier, node.left, node.query, scope, node)
 
 
 def _quantified(
     op: str, quantifier: str, left: ast.Expression, query: ast.Query, scope: Scope, node: ast.Node
-) -> Fn:
+) -> Test:
     """ANY is an OR over the rows, ALL an AND; no rows give False and True."""
     operand = compile_expression(left, scope)
     inner = subquery(query, scope, node)

@@ -35,6 +35,7 @@ def compile_analytic(node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, Sq
     name, over = node.name.name.upper(), node.over
     if name in PERCENTILES:
         return _percentile(name, node, scope)
+    assert over is not None
     if not over.order:
         raise SqlError(4112, node.name.name, aborts="scope")
     if node.within_group is not None:
@@ -49,14 +50,14 @@ def compile_analytic(node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, Sq
         return _tiles(node, scope), BIGINT, False
     if node.arguments:
         raise SqlError(174, node.name.name, 0, aborts="scope")
-    values = {
+    ranked: dict[str, Windowed] = {
         "ROW_NUMBER": lambda session, variables, rows, keys: list(range(1, len(rows) + 1)),
         "RANK": lambda session, variables, rows, keys: _ranks(keys),
         "DENSE_RANK": lambda session, variables, rows, keys: _dense(keys),
         "PERCENT_RANK": _percent_ranks,
         "CUME_DIST": _cumulative,
-    }[name]
-    return values, FLOAT if name in DISTRIBUTIONS else BIGINT, False
+    }
+    return ranked[name], FLOAT if name in DISTRIBUTIONS else BIGINT, False
 
 
 def _ranks(keys: list[Any]) -> list[int]:
@@ -168,6 +169,7 @@ def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, Sql
     if len(node.arguments) != 1:
         raise SqlError(174, node.name.name, 1, aborts="scope")
     value = compile_expression(node.arguments[0], scope)
+    assert node.over is not None
     spans = compile_frame(node.over)
     first, skip = name == "FIRST_VALUE", node.nulls == "IGNORE"
 
@@ -192,6 +194,7 @@ def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Window
         raise SqlError(10754, node.name.name, aborts="scope")
     if len(node.within_group) != 1:
         raise SqlError(10751, node.name.name, aborts="scope")
+    assert node.over is not None
     if node.over.order:
         raise SqlError(10758, node.name.name, aborts="scope")
     if node.over.frame is not None:
@@ -199,9 +202,10 @@ def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Window
     if len(node.arguments) != 1:
         raise SqlError(174, node.name.name, 1, aborts="scope")
     share = node.arguments[0]
-    if not isinstance(share, ast.Literal) or not 0 <= float(share.value) <= 1:
+    written: Any = share.value if isinstance(share, ast.Literal) else None
+    if not isinstance(share, ast.Literal) or not 0 <= float(written) <= 1:
         raise scope.refuse(f"{name} of anything but a constant from 0 to 1", node)
-    part = float(share.value)
+    part = float(written)
     value = compile_expression(node.within_group[0].value, scope)
     continuous = name == "PERCENTILE_CONT"
     if continuous and group(value.type) not in {"int", "exact", "money", "float"}:

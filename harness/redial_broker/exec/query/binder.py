@@ -41,6 +41,7 @@ from redial_broker.exec.xml.methods import compile_nodes, receiver
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.query.rowset import Rowset
     from redial_broker.exec.session import SessionState
 
 
@@ -113,9 +114,16 @@ class Binder:
     def _turned(self, node: ast.Pivot | ast.Unpivot, left: list[Source] | None) -> Source:
         if node.alias is None:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
-        turn = pivoted if isinstance(node, ast.Pivot) else unpivoted
         scope = self._scope(left)
-        rowset = turn(node, lambda query: self.compile_query(query, scope), self.context)
+
+        def compile_it(query: ast.Query) -> Rowset:
+            inner: Rowset = self.compile_query(query, scope)
+            return inner
+
+        if isinstance(node, ast.Pivot):
+            rowset = pivoted(node, compile_it, self.context)
+        else:
+            rowset = unpivoted(node, compile_it, self.context)
         return self._of_rowset(rowset, node.alias.lower(), None, node, left is not None)
 
     def _function(self, node: ast.FunctionTable, left: list[Source] | None) -> Source:
@@ -228,7 +236,8 @@ class Binder:
                     "SELECT from a queue under SNAPSHOT without a hint for another "
                     "isolation level: queues keep no row versions"
                 )
-            return queue.select_rows(session, nolock)
+            found: list[RowValues] = queue.select_rows(session, nolock)
+            return found
 
         columns = named_columns(queue.select_columns, queue.broker_names, self.context)
         return Source(
@@ -246,7 +255,7 @@ class Binder:
         source = self._of_rowset(rowset, "", view.node.columns, node)
         source.qualifiers = qualifiers
         source.securable = securable
-        source.rows = guarded(securable, source.rows)
+        source.rows = guarded(securable, rowset.rows)
         if source.body is not None:
             source.body.shown = ".".join(node.name.parts)
             source.scope, source.view = inside_view(rowset, self.outer), rowset

@@ -177,7 +177,8 @@ class Block:
         def limit(session: SessionState, variables: Values, row: RowValues) -> int:
             return most
 
-        limit.positive = most > 0  # then one key of a unique index needs no limit
+        # When it is positive, one key of a unique index needs no limit.
+        limit.positive = most > 0  # type: ignore[attr-defined]  # of a function, told by its reader
         return limit
 
     def _meant_order(self) -> list[ast.OrderItem]:

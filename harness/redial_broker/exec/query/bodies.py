@@ -97,7 +97,8 @@ class Body:
             item = self.block.items[ordinal].node
             return item if _repeatable(item) else None
 
-        return _swapped(predicate, swap)
+        moved: ast.Predicate | None = _swapped(predicate, swap)
+        return moved
 
     def rows(self, where: list[ast.Predicate], scope: Scope) -> tuple[Rows, list[Any]]:
         """Rows and access paths of the query under further conditions."""
@@ -190,9 +191,13 @@ class Body:
         if self.checked and visible is not None:
             checks.append(visible)
         names = [column.name for column in block.columns]
+        base_table, slot = source.table, source.slot
+        if base_table is None:
+            assert behind is not None
+            base_table, slot = behind.table, behind.slot
         made = Written(
-            source.table or behind.table,
-            source.slot if source.table else behind.slot,
+            base_table,
+            slot,
             ordinals,
             names,
             [column.type for column in block.columns],
@@ -278,7 +283,11 @@ def narrow(
             and (moved := body.moved(c.node, ordinal_of)) is not None
         ]
     )
-    if joining and _searched(source, [moved for _, moved in pairs + joining], before):
+    if (
+        joining
+        and before is not None
+        and _searched(source, [moved for _, moved in pairs + joining], before)
+    ):
         return [node for node, _ in pairs + joining]
     if not pairs:
         return []

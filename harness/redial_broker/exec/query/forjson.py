@@ -29,7 +29,8 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
     """The rowset of one row and one column that FOR JSON makes of a query."""
 
     def fail(number: int, *args: object) -> SqlError:
-        return context.fail(node, SqlError(number, *args, aborts="scope"))
+        error: SqlError = context.fail(node, SqlError(number, *args, aborts="scope"))
+        return error
 
     if node.root is not None and node.without_array_wrapper:
         raise fail(13620)

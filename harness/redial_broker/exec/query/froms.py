@@ -54,6 +54,12 @@ class From:
     ordered: bool = False
     target: Source | None = None
 
+    @property
+    def changed(self) -> Source:
+        """``target``, for who knows that there is one."""
+        assert self.target is not None
+        return self.target
+
 
 def compile_from(
     nodes: list[ast.TableSource],
@@ -146,7 +152,7 @@ def _narrow(steps: list[Any], names: Names, outer: Scope, *, final: bool) -> lis
 def _rows(steps: list[Any], base: int) -> Rows:
     if len(steps) == 1:
         only = steps[0]
-        fetch = getattr(only, "fetch", None)
+        fetch: Rows | None = getattr(only, "fetch", None)
         if fetch is not None and not base:  # nothing stands before its columns
             return fetch
         return lambda session, variables, row: only(session, variables, [row])
@@ -227,12 +233,12 @@ def _push_limit(
     """Let a single table stop after the rows wanted; True when it already yields them in order."""
     if len(steps) != 1 or not isinstance(steps[0], ReadStep) or steps[0].path is None:
         return False
-    step = steps[0]
-    table = step.source.table
-    index = table.rows if step.path.number == 0 else table.indexes[step.path.number - 1]
-    ordered = bool(order_by) and _follows(step.path, index, order_by, names)
+    step, path = steps[0], steps[0].chosen
+    table = step.source.stored
+    index = table.rows if path.number == 0 else table.indexes[path.number - 1]
+    ordered = bool(order_by) and _follows(path, index, order_by, names)
     if ordered:
-        step.path.backwards = False
+        path.backwards = False
     if limit is not None and (ordered or not order_by):
         step.limit = limit
     return ordered

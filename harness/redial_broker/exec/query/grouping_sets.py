@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -37,7 +37,8 @@ def _sets(item: Any, number: Number) -> list[Set]:
     if not isinstance(item, ast.GroupingSet):
         return [(number(item),)]
     if item.kind == "TUPLE":
-        return [tuple(dict.fromkeys(number(part) for part in item.items))]
+        keys = cast("list[ast.Expression]", item.items)  # a tuple holds nothing else
+        return [tuple(dict.fromkeys(number(part) for part in keys))]
     if item.kind == "GROUPING SETS":
         return [found for part in item.items for found in _sets(part, number)]
     parts = [_sets(part, number)[0] for part in item.items]

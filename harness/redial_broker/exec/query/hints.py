@@ -6,7 +6,7 @@ Source: "Table hints" page of the T-SQL reference; error numbers from the errors
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -111,7 +111,8 @@ def parse_hints(nodes: list[ast.TableHint] | None, context: Any, *, target: bool
             if index is not None or "INDEX" in names:
                 raise context.fail(node, SqlError(10747, aborts="scope"))
             index = _index_name(node.arguments[0], context)
-            columns = tuple(part.text.lower() for part in node.arguments[1:])
+            named = cast("list[ast.Identifier]", node.arguments[1:])
+            columns = tuple(part.text.lower() for part in named)
     if columns and "INDEX" in names:
         raise SqlError(10747, aborts="scope")
     _refuse_conflicts(names, target)
@@ -121,7 +122,7 @@ def parse_hints(nodes: list[ast.TableHint] | None, context: Any, *, target: bool
 
 
 def _index_name(node: Any, context: Any) -> str | int:
-    if isinstance(node, ast.Literal) and node.kind == "int":
+    if isinstance(node, ast.Literal) and node.kind == "int" and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Identifier):
         return node.text

@@ -31,10 +31,12 @@ SELECT_INTO = 0xC2
 
 def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
     """Read first, then make the table, then fill it."""
-    name = query.body.into
-    query, numbered = _without_identity(query, context)
-    rowset = compiler.query(replace(query, body=replace(query.body, into=None)), context.scope)
-    one_table = len(query.body.from_) == 1 and not contains(query.body.from_[0], ast.Join)
+    assert isinstance(query.body, ast.Select)
+    select, numbered = _without_identity(query.body, context)
+    name = select.into
+    assert name is not None
+    rowset = compiler.query(replace(query, body=replace(select, into=None)), context.scope)
+    one_table = len(select.from_) == 1 and not contains(select.from_[0], ast.Join)
     columns = [_column(c, n, one_table, context, name) for n, c in enumerate(rowset.columns, 1)]
     for place, function in numbered:
         for other in columns:
@@ -68,15 +70,15 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
 
 
 def _without_identity(
-    query: ast.Query, context: Any
-) -> tuple[ast.Query, list[tuple[int, ast.IdentityFunction]]]:
-    """The query with IDENTITY(...) made a plain column, and (its place, the function).
+    select: ast.Select, context: Any
+) -> tuple[ast.Select, list[tuple[int, ast.IdentityFunction]]]:
+    """The SELECT with IDENTITY(...) made a plain column, and (its place, the function).
 
     Source: "IDENTITY (Function)" page. It must have a name, and stand behind no * here.
     """
     found: list[tuple[int, ast.IdentityFunction]] = []
-    items = []
-    for place, item in enumerate(query.body.items):
+    items: list[ast.SelectItem] = []
+    for place, item in enumerate(select.items):
         function = item.value
         if isinstance(function, ast.IdentityFunction):
             if any(isinstance(before.value, ast.Star) for before in items):
@@ -88,10 +90,11 @@ def _without_identity(
             )
         items.append(item)
     if len(found) > 1:
-        raise context.fail(query.body.into, SqlError(8108, query.body.into.name, "identity"))
+        assert select.into is not None
+        raise context.fail(select.into, SqlError(8108, select.into.name, "identity"))
     if not found:
-        return query, found
-    return replace(query, body=replace(query.body, items=items)), found
+        return select, found
+    return replace(select, items=items), found
 
 
 def _column(
@@ -117,7 +120,8 @@ def create(session: SessionState, name: ast.ObjectName, definition: TableDefinit
     """The new, empty table. Raises 2714 when the name is taken."""
     if is_temporary(name.name):
         create_temporary(session, definition)
-        return session.temp_tables[name.name.lower()]
+        made: Table = session.temp_tables[name.name.lower()]
+        return made
     return create_permanent(session, name, definition)
 
 
@@ -126,7 +130,9 @@ def _continue_identity(session: SessionState, table: Table, rows: list[RowValues
     place = table.identity_column
     if place is None or not rows:
         return
-    step = table.columns[place].identity[1]
+    identity = table.columns[place].identity
+    assert identity is not None  # it is the identity column
+    step = identity[1]
     values = [row[place] for row in rows]
     last = max(values) if step > 0 else min(values)
     session.engine.journal.assign(None, table, "next_identity", int(last) + step)

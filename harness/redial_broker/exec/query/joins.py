@@ -83,14 +83,14 @@ class StepCompiler:
             return self._read_once(step)
         if step.source.table is None:
             return self._call(step)
-        reader = compile_reader(step.source, step.path, self.scope)
+        reader = compile_reader(step.source, step.chosen, self.scope)
         reader.limit = step.limit
         fetch = compile_fetch(reader)
 
         def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
             return [row + found for row in rows for found in fetch(session, variables, row)]
 
-        run.fetch = fetch
+        run.fetch = fetch  # type: ignore[attr-defined]  # ``froms`` calls it where nothing is joined
         return self._looked_up(step, run) or run
 
     def _looked_up(self, step: ReadStep, scan: Step) -> Step | None:
@@ -101,13 +101,13 @@ class StepCompiler:
         done row by row.
         """
         source = step.source
-        if self.enclosing is None or step.path.kind != "SCAN" or source.write:
+        if self.enclosing is None or step.chosen.kind != "SCAN" or source.write:
             return None
         local = [c for c in step.conditions if self._only_own(c)]
         keys, others = self._hash_keys(source, [c for c in step.conditions if c not in local])
         if not keys:
             return None
-        path = replace(step.path, residual=[c.node for c in local])
+        path = replace(step.chosen, residual=[c.node for c in local])
         read = compile_fetch(compile_reader(source, path, self.scope))
         plans = LockPlans(source, key_only=False)
         return self._matched(
@@ -137,7 +137,8 @@ class StepCompiler:
         def build(
             session: SessionState, variables: Values, row: RowValues
         ) -> dict[Any, list[RowValues]]:
-            base, table = fit(row, offset), {}
+            base = fit(row, offset)
+            table: dict[Any, list[RowValues]] = {}
             for found in read(session, variables, base):
                 key = right_key(session, variables, base + found)
                 if key is not None:
@@ -149,7 +150,7 @@ class StepCompiler:
                 return []
             table = memo[cell]
             if table is None:
-                if may is not None and not may(session, variables):
+                if may is not None and otherwise is not None and not may(session, variables):
                     return otherwise(session, variables, rows)
                 table = memo[cell] = build(session, variables, rows[0])
             joined = [
@@ -180,6 +181,7 @@ class StepCompiler:
         """The rows of a source that is no stored table, by key where it can be asked so."""
         source, sarg = step.source, step.lookup
         if sarg is None:
+            assert source.rows is not None  # it is no stored table
             return source.rows
         find = source.lookups[sarg.ordinal]
         value_fn = value_of(sarg.values[0], source.columns[sarg.ordinal].type, self.scope)
@@ -206,7 +208,7 @@ class StepCompiler:
                 found if test is None else [row for row in found if test(session, variables, row)]
             )
 
-        run.fetch = fetch
+        run.fetch = fetch  # type: ignore[attr-defined]  # ``froms`` calls it where nothing is joined
         return run
 
     def _read_once(self, step: ReadStep) -> Step:
@@ -224,7 +226,7 @@ class StepCompiler:
             self._alone(step, own),
             self._hash_keys(source, joining),
             source.offset,
-            self.enclosing if free else self.memo,
+            self.enclosing if free and self.enclosing is not None else self.memo,
         )
         if free or source.table is None:
             return once
@@ -243,7 +245,8 @@ class StepCompiler:
                 x for x in rows_of(session, variables, row) if test(session, variables, row + x)
             ]
         mine = {id(c.node) for c in own}
-        path = replace(step.path, residual=[c for c in step.path.residual if id(c) in mine])
+        path = step.chosen
+        path = replace(path, residual=[c for c in path.residual if id(c) in mine])
         return compile_fetch(compile_reader(source, path, self.scope))
 
     def _hash_keys(
@@ -285,8 +288,8 @@ class StepCompiler:
             if pair is None:
                 others.append(condition)
             else:
-                one, two = (compile_expression(side, self.scope) for side in pair)
-                keys.append(aligned("=", one, two))
+                first, second = (compile_expression(side, self.scope) for side in pair)
+                keys.append(aligned("=", first, second))
         return keys, others
 
     # ------------------------------------------------------------------ the rest

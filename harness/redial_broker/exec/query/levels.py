@@ -66,7 +66,8 @@ def levels_of(block: Any, columns: list[Any]) -> list[Level] | None:
 
 def _name(source: Any) -> str:
     """The alias, else the object as FROM wrote it."""
-    return source.alias or source.qualifiers[-1]
+    name: str = source.alias or source.qualifiers[-1]
+    return name
 
 
 def keys_of(level: Level, columns: list[Any]) -> Callable[[RowValues], RowValues]:

@@ -57,7 +57,7 @@ def openjson(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[
             QueryColumn("value", NVARCHAR_MAX),
             QueryColumn("type", INT, False),
         ]
-        make = _default_rows
+        make: Callable[[str, Json], list[RowValues]] = _default_rows
     else:
         columns, make = _schema(node.schema, scope, context)
     explicit = node.schema is not None
@@ -140,6 +140,7 @@ def _reader(path: str, of: SqlType, as_json: bool, cuts: bool) -> Read:
         if as_json:
             return text[found.start : found.end]
         scalar = jsontext.scalar_text(text, found)
+        assert scalar is not None  # only of null, which went above
         if not cuts and of.is_string and 0 < of.length < len(scalar):
             return None
         return convert(scalar)

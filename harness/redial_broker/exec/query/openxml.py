@@ -129,5 +129,6 @@ def _text(found: Any, markup: bool) -> str:
     if not isinstance(found, etree._Element):
         return str(found)
     if markup:
-        return etree.tostring(found, encoding="unicode", with_tail=False)
+        text: str = etree.tostring(found, encoding="unicode", with_tail=False)
+        return text
     return "".join(found.itertext())

@@ -49,7 +49,8 @@ def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int
         count = inner(session, variables, row)
         if count is None or count < least:
             raise SqlError(number)
-        return count
+        wanted: int = count
+        return wanted
 
     return run
 
@@ -89,7 +90,7 @@ def sort_keys(
     for item in items:
         node = item.value
         output = match(node)
-        if isinstance(node, ast.Literal) and node.kind == "int":
+        if isinstance(node, ast.Literal) and node.kind == "int" and isinstance(node.value, int):
             if not 1 <= node.value <= len(columns):
                 raise context.fail(node, SqlError(108, node.value, aborts="scope"))
             output = node.value - 1

@@ -20,7 +20,7 @@ def check_permission(
 
     The owner of the database, by far the most frequent user, is let through at once.
     """
-    if securable is None or session.user is None or getattr(securable, "creator", 0):
+    if securable is None or session.user is None or getattr(securable, "creator", None):
         return  # everybody may use a ##temporary table
     if session.user.id != DBO or getattr(securable, "database", None) is not session.database:
         check(session, permission, securable, columns)

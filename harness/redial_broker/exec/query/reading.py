@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.read_mode import ReadMode
-from redial_broker.engine.storage import Index, Table
+from redial_broker.engine.storage import Index
 from redial_broker.engine.types import SqlType
 from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec.conversion import implicit_conversion
@@ -78,8 +78,8 @@ class LockPlans:
         self.hints = source.hints
         self.write = source.write
         self.key_only = key_only
-        self.database = source.table.database
-        self.key = source.table.lock_key
+        self.database = source.stored.database
+        self.key = source.stored.lock_key
         self._known: dict[tuple[str, bool], LockPlan] = {}
 
     def get(self, session: SessionState) -> LockPlan:
@@ -100,13 +100,13 @@ class LockPlans:
     def repeatable(self, session: SessionState, variables: Values) -> bool:
         """Whether reading all of the table again now would take no lock it has not already."""
         source = self.source
-        if source.slot >= 0 or source.table.temporary:
+        if source.slot >= 0 or source.stored.temporary:
             return True
         mode = self.get(session).mode
         if mode.hold or mode.readpast:
             return False
         transaction = session.transaction or session.work()
-        table = source.table
+        table = source.stored
         return all(
             writer is transaction
             for index in (table.rows, *table.indexes)
@@ -138,7 +138,7 @@ class Reader:
 
 def compile_reader(source: Source, path: Path, scope: Scope) -> Reader:
     """Compile the key values and the residual conditions of a path."""
-    table = source.table
+    table = source.stored
     index = table.rows if path.number == 0 else table.indexes[path.number - 1]
     values = []
     for sarg, (ordinal, part) in zip(path.equal, index.parts):
@@ -170,7 +170,7 @@ def compile_fetch(reader: Reader) -> Rows:
         reader.source.slot < 0
         and single
         and not limited
-        and not reader.source.table.temporary
+        and not reader.source.stored.temporary
         and not reader.source.after
     ):
         return _exact_fetch(reader)
@@ -197,7 +197,7 @@ def _exact_fetch(reader: Reader) -> Rows:
             transaction, table_key, plan.table, short=plan.short, timeout=0 if mode.nowait else None
         )
         if mode.snapshot:
-            engine.transactions.versions.enter(transaction, source.table)
+            engine.transactions.versions.enter(transaction, source.stored)
         elif transaction.snapshot == MAY_TAKE:
             engine.transactions.versions.touch(transaction)
         prefix = []
@@ -241,7 +241,7 @@ def _key_only(reader: Reader) -> bool:
 def _general_fetch(reader: Reader) -> Rows:
     source, test, path = reader.source, reader.test, reader.path
     slot, number, covered, with_key = source.slot, path.number, path.covered, source.with_key
-    table: Table = source.table
+    table = source.stored
     securable, columns = _read(source)
     plans = LockPlans(source, key_only=_key_only(reader))
     prefixes, bounds = _prefixes(reader), _bounds(reader)
@@ -308,7 +308,7 @@ def reread(source: Source) -> Callable[[SessionState, Values, RowValues], RowVal
     It is locked as ``source`` is.
     """
     plans = LockPlans(source, key_only=False)
-    table: Table = source.table
+    table = source.stored
     slot, securable = source.slot, source.securable
 
     def read(

@@ -110,14 +110,15 @@ def generate_series(
 
     def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         low, high = start(session, variables, row), stop(session, variables, row)
-        by = step[0](session, variables, row) if step else None
+        by: Any = step[0](session, variables, row) if step else None
         if low is None or high is None or (step and by is None):
             return []
         if not step:
             by = one if low <= high else -one
         if by == 0:
             raise SqlError(4199, 0, 3, "generate_series")
-        found, value = [], low
+        found: list[RowValues] = []
+        value = low
         while (value <= high) if by > 0 else (value >= high):
             found.append((value,))
             value += by

@@ -67,6 +67,12 @@ class Source:
     behind: Written | None = None
     view: Any = None
 
+    @property
+    def stored(self) -> Table:
+        """``table``, for who knows that it is a stored one."""
+        assert self.table is not None
+        return self.table
+
     def within(self, around: Scope) -> Scope:
         """The scope the query is compiled in when it is asked from inside ``around``."""
         if self.view is None:
@@ -202,7 +208,8 @@ def rename(
 def template_table(definition: Any, context: Any) -> Table:
     """An empty table of that shape to compile against; draws no id from the instance."""
     journal = context.session.engine.journal
-    return definition.new_table(SimpleNamespace(journal=journal, hobt_ids=count()))
+    table: Table = definition.new_table(SimpleNamespace(journal=journal, hobt_ids=count()))
+    return table
 
 
 def table_variable(node: ast.Variable, context: Any) -> tuple[int, Any]:
@@ -210,4 +217,5 @@ def table_variable(node: ast.Variable, context: Any) -> tuple[int, Any]:
     found = context.table_variables.get(node.name.lower())
     if found is None:
         raise context.fail(node, SqlError(1087, node.name, severity=15, aborts="scope"))
-    return found
+    slot, definition = found
+    return slot, definition

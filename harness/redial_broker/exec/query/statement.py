@@ -51,7 +51,9 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
                 raise context.fail(
                     query.for_, SqlError(6819, "ASSIGNMENT", state=3, aborts="scope")
                 )
-            return _assignment(compiler.block(query, context.scope), context)
+            block = compiler.block(query, context.scope)
+            assert block is not None
+            return _assignment(block, context)
         if query.body.into is not None:
             refuse_for(query, context, "SELECT INTO")
             return compile_into(query, compiler, context)
@@ -76,6 +78,7 @@ def _streamed(rowset: Rowset) -> Run:
     of = type_by_name("ntext") if column.name.startswith("XML_") else column.type
     columns = [QueryColumn(column.name, of).result()]
     make = rowset.streamed
+    assert make is not None
 
     def run(session: SessionState, variables: Values) -> None:
         count, text = make(session, variables, ())
@@ -180,6 +183,7 @@ def _arranged(block: Block) -> Callable[[SessionState, Values], list[RowValues]]
 
 def _setter(item: Item, context: Context) -> tuple[int, Fn]:
     """(slot, closure of the value to assign) of one ``@v = value`` or ``@v += value``."""
+    assert item.variable is not None
     found = context.scope.resolve_variable(item.variable)
     slot, of = found.slot, found.type
     return slot, assigned(item.expr, item.op, slot, of)

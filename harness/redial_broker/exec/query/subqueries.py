@@ -11,9 +11,13 @@ from redial_broker.exec.query.aggregates import has_aggregate
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
     from redial_broker.exec.session import SessionState
+
+    _T = TypeVar("_T")
 
 
 class Subquery:
@@ -59,15 +63,17 @@ class Subquery:
             lambda session, variables, row: bool(rows(session, variables, row)), rowset
         )
 
-    def _kept(self, function: Any, rowset: Rowset) -> Any:
+    def _kept(
+        self, function: Callable[[SessionState, Values, RowValues], _T], rowset: Rowset
+    ) -> Callable[[SessionState, Values, RowValues], _T]:
         memo = self._memo
         if memo is None or rowset.correlated:
             return function
         cell = len(memo)
         memo.append(None)
 
-        def run(session: SessionState, variables: Values, row: RowValues) -> Any:
-            known = memo[cell]
+        def run(session: SessionState, variables: Values, row: RowValues) -> _T:
+            known: tuple[_T] | None = memo[cell]
             if known is None:
                 known = memo[cell] = (function(session, variables, row),)
             return known[0]

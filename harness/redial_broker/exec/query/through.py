@@ -48,6 +48,8 @@ def binding_error(error: SqlError, view: Any, node: ast.TableRef, context: Any) 
     if error.number not in {207, 208, 4502}:
         return error
     error.procedure = error.procedure or view.name
-    unusable = context.fail(node, SqlError(4413, ".".join(node.name.parts), aborts="scope"))
+    unusable: SqlError = context.fail(
+        node, SqlError(4413, ".".join(node.name.parts), aborts="scope")
+    )
     unusable.before = (*error.before, error)
     return unusable

@@ -81,6 +81,12 @@ class ReadStep:
     limit: Fn | None = None
     lookup: Sarg | None = None
 
+    @property
+    def chosen(self) -> Path:
+        """``path``, for who knows that it reads a stored table."""
+        assert self.path is not None
+        return self.path
+
 
 @dataclass(slots=True)
 class OuterStep:
@@ -346,6 +352,7 @@ class Planner:
         if source.table is None or source.slot >= 0 or source.table.temporary:
             return 2 if not bound else 1
         path = self.path(source, mine, bound)
+        assert path is not None
         return 0 if path.exact else 1 if path.kind != "SCAN" else 3
 
     def _outer(

@@ -62,8 +62,10 @@ class Windows:
         return Expr(lambda session, variables, row: row[-1][number], window.type, window.nullable)
 
     def _compile(self, node: ast.FunctionCall) -> Window:
-        node = replace(node, over=self._whole(node.over))
-        scope, over, name = self.scope, node.over, node.name.name.upper()
+        assert node.over is not None
+        over = self._whole(node.over)
+        node = replace(node, over=over)
+        scope, name = self.scope, node.name.name.upper()
         partition = [compile_expression(item, scope) for item in over.partition]
         items = node.within_group or [] if name in PERCENTILES else over.order
         order = [(self._ordered_by(item.value), item.descending) for item in items]
@@ -108,6 +110,7 @@ class Windows:
 
     def numbered(self, node: ast.NextValueFor, take: Expr) -> Expr:
         """NEXT VALUE FOR ... OVER (ORDER BY ...): one number per row, in that order."""
+        assert node.over is not None
         over = self._whole(node.over)
         if over.partition or over.frame is not None or not over.order:
             raise self.scope.refuse("NEXT VALUE FOR with anything but ORDER BY in OVER", node)
@@ -194,6 +197,7 @@ def _grown(
     frames: list[Span],
 ) -> list[Any]:
     """Frames that all begin with the partition: each goes on where the one before ended."""
+    assert aggregate.running is not None
     add, value = aggregate.running()
     found: list[Any] = []
     done, last = 0, None

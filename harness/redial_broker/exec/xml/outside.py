@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -94,8 +94,7 @@ def accessors(
 
 
 def _converter(of: SqlType) -> Callable[[Any], list[Any]]:
-    kind = _kind(of)
-    assert kind is not None  # ``_found`` has refused the others
+    kind = cast("str", _kind(of))  # ``accessor_type`` has refused what has none
     if kind == "xml":
         return lambda value: [tree_of(value)]
     if kind == "xs:boolean":

@@ -14,6 +14,7 @@ from redial_broker.exec.query.levels import Level, keys_of, levels_of
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.conversion.documents import Text
     from redial_broker.exec.query.forxml.clause import Serialize
 
 _NIL_MARK = ' xsi:nil="true"'
@@ -74,7 +75,7 @@ def _nested(
 
 def _opener(clause: Clause, level: Level, top: str) -> Callable[[RowValues], tuple[str, str]]:
     """row -> (attributes, own child elements) of one element of a level."""
-    fields = []
+    fields: list[tuple[str, int, bool, Text | None, Callable[[RowValues], str] | None]] = []
     for place, ordinal in zip(level.columns, level.ordinals):
         column = clause.rowset.columns[place]
         inside = clause.elements or column.type.name == "xml"
@@ -94,9 +95,11 @@ def _opener(clause: Clause, level: Level, top: str) -> Callable[[RowValues], tup
                 if nil and inside:
                     inner.append(f"<{name}{_NIL_MARK}/>")
                 continue
-            shown = (
-                text(value) if text is not None else (content if inside else quoted)(address(row))
-            )
+            if address is None:
+                assert text is not None
+                shown = text(value)
+            else:
+                shown = (content if inside else quoted)(address(row))
             if inside:
                 inner.append(f"<{name}>{shown}</{name}>")
             else:

@@ -43,4 +43,5 @@ class Clause:
 
     def fail(self, number: int, *args: object) -> SqlError:
         """An error of the clause, with its line."""
-        return self.context.fail(self.node, SqlError(number, *args, aborts="scope"))
+        error: SqlError = self.context.fail(self.node, SqlError(number, *args, aborts="scope"))
+        return error

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.conversion.documents import Text
 from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.query.forxml.clause import Clause
-from redial_broker.exec.query.forxml.values import Text, content, quoted, text_of
+from redial_broker.exec.query.forxml.values import content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.xml.nodes import XSI_URI
 
@@ -165,7 +166,8 @@ def _self_closed(text: str) -> str:
 
 def _filled(tag: Tag, row: RowValues) -> tuple[str, str]:
     """(attributes, content) of one element."""
-    marks, inner = [], []
+    marks: list[str] = []
+    inner: list[str] = []
     for part in tag.parts:
         value = row[part.place]
         if value is None:

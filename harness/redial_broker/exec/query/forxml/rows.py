@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.conversion.documents import Text
 from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.naming import check, encoded
-from redial_broker.exec.query.forxml.values import Text, content, quoted, text_of
+from redial_broker.exec.query.forxml.values import content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn
 
 if TYPE_CHECKING:
