@@ -24,7 +24,7 @@ BREAKS = {
         "\nA word of bad speling.\n",
     ),
     "the pages make a site without a dead link": ("docs/hook.md", "\n[There](nowhere.md)\n"),
-    "types of what a user installs and of the lab; not yet of the broker": (
+    "types, strictly, of all four packages": (
         "harness/redial/quoting.py",
         '\n\ndef wrong(value: str) -> int:\n    """Not so."""\n    return value\n',
     ),

@@ -54,9 +54,9 @@ RULES = (
         "correct the link, or name the new page in mkdocs.yml",
     ),
     Rule(
-        "types of what a user installs and of the lab; not yet of the broker",
+        "types, strictly, of all four packages",
         (sys.executable, "-m", "mypy"),
-        "give it the right type; pyproject.toml says which rooms are looked at",
+        "give it the right type",
     ),
     Rule(
         "arrows between rooms go one way",
