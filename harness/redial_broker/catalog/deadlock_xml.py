@@ -18,6 +18,8 @@ from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 
 if TYPE_CHECKING:
+    from redial_broker.exec.program import Program
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 REPORTED_WAIT_MS = 2600
@@ -55,7 +57,7 @@ def report(instance: Any, deadlock: Deadlock) -> Report:
 class _Builder:
     """Writes one deadlock element."""
 
-    def __init__(self, server: Any, now: float) -> None:
+    def __init__(self, server: Server, now: float) -> None:
         self.server = server
         self.now = now
 
@@ -230,10 +232,12 @@ class _Builder:
         """database.schema.object of an object lock."""
         database = self.server.database_by_id(database_id)
         found = database.object_by_id(object_id) if database is not None else None
-        return f"{database.name}.{found.schema}.{found.name}" if found is not None else ""
+        if database is None or found is None:
+            return ""
+        return f"{database.name}.{found.schema}.{found.name}"
 
 
-def wait_resource(server: Any, resource: Resource) -> str:
+def wait_resource(server: Server, resource: Resource) -> str:
     """waitresource of a process: what it waits for, by kind."""
     kind, *rest = resource.key
     if kind == "KEY":
@@ -247,7 +251,7 @@ def wait_resource(server: Any, resource: Resource) -> str:
     return f"{kind}: {':'.join(str(part) for part in rest)}"
 
 
-def find_index(server: Any, hobt_id: int) -> tuple[int, Table | None, Index | None]:
+def find_index(server: Server, hobt_id: int) -> tuple[int, Table | None, Index | None]:
     """(database id, table, index) of a hobt id; (0, None, None) when there is none."""
     for database in server.databases.values():
         for table in database.tables():
@@ -321,7 +325,7 @@ def when(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def sql_handle(program: Any) -> str:
+def sql_handle(program: Program | None) -> str:
     """0x0300 + database and object id, little-endian, for a module; 0x0200 + hash for a batch."""
     if program is not None and program.object_id:
         raw: bytes = (

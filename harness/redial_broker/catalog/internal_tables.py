@@ -13,6 +13,7 @@ from redial_broker.catalog.visibility import visible
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 SYS_SCHEMA = 4
@@ -25,13 +26,13 @@ def shipped(item: Any) -> int:
     return int(getattr(item, "is_system", False))
 
 
-def queues(session: SessionState, db: Any) -> list[Any]:
+def queues(session: SessionState, db: Database) -> list[Any]:
     """Queues the reader may see, by object id."""
     test = visible(session, db)
     return [queue for queue in db.broker.queues() if test(queue)] if db.broker else []
 
 
-def object_rows(session: SessionState, db: Any) -> Iterator[RowValues]:
+def object_rows(session: SessionState, db: Database) -> Iterator[RowValues]:
     """Their rows of sys.objects, is_ms_shipped included."""
     for queue in queues(session, db):
         created, modified = db.dates.get(queue.object_id, (db.created, db.created))
@@ -49,7 +50,7 @@ def object_rows(session: SessionState, db: Any) -> Iterator[RowValues]:
         )
 
 
-def partition_rows(session: SessionState, db: Any) -> Iterable[RowValues]:
+def partition_rows(session: SessionState, db: Database) -> Iterable[RowValues]:
     """(partition id, object id, index id, hobt id, rows) of their clustered indexes."""
     for queue in queues(session, db):
         number = HOBT + queue.internal_id

@@ -14,10 +14,11 @@ from redial_broker.exec.database import Database
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 
-def lock_place(server: Any, key: tuple[Any, ...]) -> tuple[str, str, int, str, int]:
+def lock_place(server: Server, key: tuple[Any, ...]) -> tuple[str, str, int, str, int]:
     """(type, subtype, database id, description, associated entity id) of a lock resource."""
     kind, *rest = key
     if kind == "KEY":
@@ -149,7 +150,7 @@ def waiting_tasks(session: SessionState, db: Database) -> Iterable[RowValues]:
         yield (task, x.id, waited, wait_type, resource, blocking, blocker or None, description)
 
 
-def lock_description(server: Any, resource: Resource) -> str:
+def lock_description(server: Server, resource: Resource) -> str:
     """The text of a deadlock element, as sys.dm_os_waiting_tasks repeats it."""
     kind, subtype, database, description, entity = lock_place(server, resource.key)
     lock = "lock" + address("lock", resource.key)

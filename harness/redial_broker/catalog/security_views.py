@@ -26,6 +26,7 @@ from redial_broker.exec.tokens import SERVER_PRINCIPAL, server_identity
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 STATE_NAMES = {"G": "GRANT", "D": "DENY", "W": "GRANT_WITH_GRANT_OPTION"}
@@ -264,7 +265,7 @@ def server_permissions(session: SessionState, db: Database) -> Iterable[RowValue
             )
 
 
-def server_kind(server: Any, class_: int, major: int) -> str:
+def server_kind(server: Server, class_: int, major: int) -> str:
     """The permission table's name for a securable of the server."""
     if class_ != SERVER_PRINCIPAL:
         return SERVER_CLASSES[class_]

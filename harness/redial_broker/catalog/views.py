@@ -22,6 +22,7 @@ from redial_broker.exec.objects import SYSTEM_VIEWS, VirtualTable
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
     Rows = Callable[[Any, Any], Iterable[RowValues]]
@@ -93,7 +94,7 @@ def view(
                 found.append(arranged(values + constants))
             return found
 
-        def compute(session: SessionState, database: Any) -> list[RowValues]:
+        def compute(session: SessionState, database: Database) -> list[RowValues]:
             return filled(rows(session, database))
 
         def searched(find: Callable[[Any, Any, Any], Iterable[RowValues]]) -> Any:

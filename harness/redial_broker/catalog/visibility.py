@@ -22,6 +22,8 @@ from redial_broker.exec.security import (
 from redial_broker.exec.tokens import SERVER_PRINCIPAL, server_identity, user_in
 
 if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 _SEES_DATA = frozenset(
@@ -51,7 +53,7 @@ _SEEN_THROUGH = frozenset(
 """Database permissions that are permissions on every object, so every object is seen."""
 
 
-def visible(session: SessionState, database: Any) -> Callable[[Any], bool]:
+def visible(session: SessionState, database: Database) -> Callable[[Any], bool]:
     """A test for one reader: may it see an object, type or broker definition?"""
     user, mine = user_in(session, database), identities(session, database)
     if user is None or mine is None:
@@ -97,7 +99,7 @@ def visible(session: SessionState, database: Any) -> Callable[[Any], bool]:
 _OPENS = ("VIEW DEFINITION", "ALTER", "CONTROL", "TAKE OWNERSHIP")
 
 
-def text_of(session: SessionState, database: Any) -> Callable[[Any], str | None]:
+def text_of(session: SessionState, database: Database) -> Callable[[Any], str | None]:
     """The text of a module one can see, for who may see it; else NULL (OBJECT_DEFINITION page).
 
     The owner may, and who has ALTER, CONTROL, TAKE OWNERSHIP or VIEW DEFINITION on it; EXECUTE
@@ -115,12 +117,12 @@ def text_of(session: SessionState, database: Any) -> Callable[[Any], str | None]
     return shown
 
 
-def sees_definitions(session: SessionState, database: Any) -> bool:
+def sees_definitions(session: SessionState, database: Database) -> bool:
     """Whether the reader has VIEW DEFINITION on the database, by whatever covers it."""
     return has_permission(session, "VIEW DEFINITION", database)
 
 
-def sees_everything(session: SessionState, database: Any) -> bool:
+def sees_everything(session: SessionState, database: Database) -> bool:
     """Whether the reader is dbo or in db_owner: sys.transmission_queue is empty for others.
 
     The view asks IS_MEMBER (F-113), so a signer counts here where it counts there (F-180).
@@ -129,7 +131,7 @@ def sees_everything(session: SessionState, database: Any) -> bool:
     return user is not None and (user.id == DBO or DB_OWNER in member_ids(session, database))
 
 
-def visible_principals(session: SessionState, database: Any) -> Callable[[Any], bool]:
+def visible_principals(session: SessionState, database: Database) -> Callable[[Any], bool]:
     """A test: may the reader see a database principal (sys.database_principals page)?"""
     if sees_definitions(session, database) or has_permission(session, "ALTER ANY USER", database):
         return lambda principal: True
@@ -148,7 +150,7 @@ def visible_principals(session: SessionState, database: Any) -> Callable[[Any], 
     )
 
 
-def visible_logins(session: SessionState, server: Any) -> list[Any]:
+def visible_logins(session: SessionState, server: Server) -> list[Any]:
     """Logins and server roles the reader may see, by id (sys.server_principals page)."""
     found = sorted(server.logins.values(), key=lambda login: login.id)
     if has_server_permission(session, "VIEW ANY DEFINITION") or has_server_permission(

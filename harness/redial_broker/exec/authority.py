@@ -8,7 +8,7 @@ target database trusts as an authenticator ("Extending database impersonation" p
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.keys import by_thumbprint
@@ -16,6 +16,9 @@ from redial_broker.exec.principals import DBO
 from redial_broker.exec.security import permitted, securable, user_for_login
 from redial_broker.ssb.routing import binding_of
 from redial_broker.ssb.switches import value
+
+if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
 
 
 def may_send(endpoint: Any, service: Any) -> bool:
@@ -69,7 +72,7 @@ def certified_user(endpoint: Any, service: Any) -> Any:
     return None
 
 
-def _certificates(database: Any, owner: int) -> list[Any]:
+def _certificates(database: Database, owner: int) -> list[Any]:
     return [
         key
         for (kind, _), key in sorted(database.keys.items())
@@ -77,7 +80,7 @@ def _certificates(database: Any, owner: int) -> list[Any]:
     ]
 
 
-def _twin(key: Any, database: Any) -> Any:
+def _twin(key: Any, database: Database) -> Any:
     """The same certificate in another database."""
     return by_thumbprint(database, key.thumbprint)
 

@@ -20,6 +20,8 @@ from redial_broker.exec.program import SWITCH, Program
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Convert, Fn, Value, Values
+    from redial_broker.exec.context import Context
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 
@@ -39,7 +41,7 @@ class Prepared(NamedTuple):
     slot, conversion or None).
     """
 
-    database: Any
+    database: Database
     version: int
     procedure: Procedure
     program: Program
@@ -58,7 +60,7 @@ def cacheable(name: ast.ObjectName | None) -> bool:
     )
 
 
-def plain_arguments(node: ast.ExecuteProcedure, context: Any) -> list[Plain] | None:
+def plain_arguments(node: ast.ExecuteProcedure, context: Context) -> list[Plain] | None:
     """The arguments of a call as values; None when one is DEFAULT, a table or a cursor."""
     found = []
     for part in node.arguments:
@@ -79,7 +81,7 @@ def plain_arguments(node: ast.ExecuteProcedure, context: Any) -> list[Plain] | N
     return found
 
 
-def _is_value(given: ast.Variable, context: Any) -> bool:
+def _is_value(given: ast.Variable, context: Context) -> bool:
     """Whether a variable holds a value: not a table, not a cursor."""
     lowered = given.name.lower()
     return lowered.startswith("@@") or (

@@ -14,6 +14,7 @@ from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.program import Frame, ParameterInfo, Program
 
 if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
     from redial_broker.exec.objects import Module
     from redial_broker.exec.session import SessionState
 
@@ -133,7 +134,7 @@ def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
     return bound
 
 
-def module_principal(procedure: Module, database: Any, session: SessionState) -> Any:
+def module_principal(procedure: Module, database: Database, session: SessionState) -> Any:
     """Whom a module runs as: None for its caller, else the principal of its EXECUTE AS clause."""
     if procedure.execute_as is None:
         return None

@@ -7,7 +7,7 @@ and stay so ("Server configuration options" page).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -17,6 +17,7 @@ from redial_broker.exec.security import has_server_permission
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 
@@ -68,7 +69,7 @@ SETTINGS = (
 )
 
 
-def values_of(server: Any, setting: Setting) -> tuple[int, int]:
+def values_of(server: Server, setting: Setting) -> tuple[int, int]:
     """(value, value in use)."""
     found: tuple[int, int] = server.configuration.get(
         setting.name, (setting.default, setting.default)
@@ -76,7 +77,7 @@ def values_of(server: Any, setting: Setting) -> tuple[int, int]:
     return found
 
 
-def visible_settings(server: Any) -> list[Setting]:
+def visible_settings(server: Server) -> list[Setting]:
     """Those sp_configure shows: advanced ones only while show advanced options is on."""
     advanced = values_of(server, SETTINGS[2])[1]
     return sorted(
@@ -85,7 +86,7 @@ def visible_settings(server: Any) -> list[Setting]:
     )
 
 
-def find_setting(server: Any, name: str) -> Setting:
+def find_setting(server: Server, name: str) -> Setting:
     """The option a name or its unique beginning means. Raises SqlError 15123."""
     shown = visible_settings(server)
     exact = [item for item in shown if item.name.lower() == name.lower()]

@@ -7,10 +7,13 @@ cursor that cannot be updated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+
+if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
 
 STATIC, KEYSET, DYNAMIC = "STATIC", "KEYSET", "DYNAMIC"
 READ_ONLY, OPTIMISTIC, SCROLL_LOCKS = "READ_ONLY", "OPTIMISTIC", "SCROLL_LOCKS"
@@ -52,7 +55,7 @@ class CursorOptions:
     warn: bool
 
 
-def cursor_options(node: ast.CursorDefinition, context: Any) -> CursorOptions:
+def cursor_options(node: ast.CursorDefinition, context: Context) -> CursorOptions:
     """Read a declaration. Raises 1048 and 16957."""
     options = {option.upper() for option in node.options}
     if node.read_only:

@@ -35,6 +35,7 @@ from redial_broker.exec.query.sources import Source, table_columns
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Projection, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
@@ -122,7 +123,7 @@ class _NotStoredError(Exception):
     """A source that has no keys."""
 
 
-def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan:
+def compile_plan(query: ast.Query, options: CursorOptions, context: Context) -> Plan:
     """Compile the query of a cursor as the type it can be."""
     plain = QueryCompiler(context).query(query, context.scope)
     static = Plan(
@@ -174,7 +175,7 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
     )
 
 
-def _refuse_update(plan: Plan, context: Any, query: ast.Query) -> Plan:
+def _refuse_update(plan: Plan, context: Context, query: ast.Query) -> Plan:
     """16957: what became static is read only; SCROLL_LOCKS and FOR UPDATE cannot be kept then."""
     if plan.options.update is not None:
         raise context.fail(query, SqlError(16957, aborts="scope"))
@@ -193,7 +194,7 @@ def _unique(table: Table) -> bool:
     return any(index.unique and index.columns for index in (table.rows, *table.indexes))
 
 
-def _keyed(query: ast.Query, options: CursorOptions, context: Any, walk: bool = False) -> Block:
+def _keyed(query: ast.Query, options: CursorOptions, context: Context, walk: bool = False) -> Block:
     """The block of the query with every table's key behind its columns."""
     locks = options.concurrency == SCROLL_LOCKS
 
@@ -293,7 +294,7 @@ def _by_keys(
 
 
 def _walk(
-    query: ast.Query, options: CursorOptions, context: Any
+    query: ast.Query, options: CursorOptions, context: Context
 ) -> Callable[[SessionState, Values, RowValues | None], Row | None] | None:
     """The next row behind a place of the index; None where several tables or ranges are read."""
     block = _keyed(query, options, context, walk=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from redial_broker.exec.program import Frame
     from redial_broker.exec.session import SessionState
 
 LAST_OPENED = "@@"
@@ -39,7 +40,7 @@ def release(session: SessionState, key: Any) -> None:
         del session.cursors[key]
 
 
-def nameless(session: SessionState, key: Any, frame: Any) -> Any:
+def nameless(session: SessionState, key: Any, frame: Frame | None) -> Any:
     """Move a cursor to a key no name has, so that its name is free; variables follow."""
     fresh = new_key(session)
     session.cursors[fresh] = replace(session.cursors.pop(key), named=False, frame=frame)
@@ -52,7 +53,7 @@ def nameless(session: SessionState, key: Any, frame: Any) -> Any:
     return fresh
 
 
-def hand_over(session: SessionState, frame: Any) -> None:
+def hand_over(session: SessionState, frame: Frame) -> None:
     """Give the open cursors of OUTPUT parameters to the caller of a module that ends.
 
     One that is closed goes with the module ("CURSOR_STATUS" page).

@@ -26,6 +26,7 @@ from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.program import Frame
     from redial_broker.exec.session import SessionState
 
 FETCH = 0xC1
@@ -42,7 +43,7 @@ class Cursor:
     last.
     """
 
-    frame: Any
+    frame: Frame | None
     plan: Plan
     locals: list[Any]
     named: bool = True

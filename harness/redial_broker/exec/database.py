@@ -414,7 +414,11 @@ class Database(Part):
 
     # ------------------------------------------------------------------ templates
     def copy(
-        self, database_id: int, name: str, engine: Engine | None = None, server: Any = None
+        self,
+        database_id: int,
+        name: str,
+        engine: Engine | None = None,
+        server: Server | None = None,
     ) -> Database:
         """A fresh database with the definitions of this one, empty tables and no messages.
 

@@ -7,12 +7,16 @@ pages: what a schema-bound module refers to cannot be dropped or changed under i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.compiler import calls_function
 from redial_broker.exec.objects import Constraint, Module
+
+if TYPE_CHECKING:
+    from redial_broker.engine.storage import Table
+    from redial_broker.exec.database import Database
 
 _TARGETS = (ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.OutputClause)
 
@@ -71,7 +75,7 @@ def schema_bound(item: Any) -> bool:
     )
 
 
-def resolved(database: Any, name: ast.ObjectName, home: str = "dbo") -> Any:
+def resolved(database: Database, name: ast.ObjectName, home: str = "dbo") -> Any:
     """The object of this database a name means, None for none; nobody is waited for.
 
     home: the schema of what refers to it.
@@ -82,7 +86,7 @@ def resolved(database: Any, name: ast.ObjectName, home: str = "dbo") -> Any:
     return own or database.objects.get(((name.schema or "dbo").lower(), name.name.lower()))
 
 
-def referrers(database: Any, item: Any, *, bound: bool = False) -> list[Any]:
+def referrers(database: Database, item: Any, *, bound: bool = False) -> list[Any]:
     """Modules and constraints that refer to an object, by id. bound: only those that protect it."""
     found = [
         other
@@ -94,23 +98,24 @@ def referrers(database: Any, item: Any, *, bound: bool = False) -> list[Any]:
     return sorted(found, key=lambda other: other.object_id)
 
 
-def refuse_bound(database: Any, item: Any, action: str, shown: str) -> None:
+def refuse_bound(database: Database, item: Any, action: str, shown: str) -> None:
     """Raise SqlError 3729 when a schema-bound module or a constraint refers to the object."""
     found = referrers(database, item, bound=True)
     if found:
         raise SqlError(3729, action, shown, found[0].name)
 
 
-def bound_to_column(table: Any, column: str) -> list[str]:
+def bound_to_column(table: Table, column: str) -> list[str]:
     """Names of schema-bound modules that mention a column of the table."""
     if table.database is None or table.temporary:
         return []
-    current = resolved(table.database, ast.ObjectName(0, 0, (table.schema, table.name)))
+    database = cast("Database", table.database)
+    current = resolved(database, ast.ObjectName(0, 0, (table.schema, table.name)))
     if current is None:
         return []
     return [
         other.name
-        for other in referrers(table.database, current, bound=True)
+        for other in referrers(database, current, bound=True)
         if isinstance(other, Module)
         and any(
             isinstance(part, ast.ColumnRef) and part.parts[-1].lower() == column.lower()

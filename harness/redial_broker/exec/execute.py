@@ -30,6 +30,7 @@ from redial_broker.exec.tokens import enter
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 _NAME_PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)')
@@ -251,7 +252,9 @@ def call_named(
     return SWITCH
 
 
-def elsewhere(session: SessionState, database: Any, call: Callable[[], int | None]) -> int | None:
+def elsewhere(
+    session: SessionState, database: Database, call: Callable[[], int | None]
+) -> int | None:
     """Dynamic text in the database that is named before the procedure (F-181). Raises 916."""
     home = session.database, session.user
     enter(session, database)
@@ -279,7 +282,7 @@ def in_work(session: SessionState, call: Callable[[], Any]) -> Any:
 
 
 # ---------------------------------------------------------------------- compiling modules
-def procedure_program(session: SessionState, procedure: Procedure, database: Any) -> Program:
+def procedure_program(session: SessionState, procedure: Procedure, database: Database) -> Program:
     """The compiled procedure, compiled at its first call."""
     program = procedure.program
     if program is None:

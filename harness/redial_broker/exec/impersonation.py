@@ -25,6 +25,7 @@ from redial_broker.exec.tokens import (
 )
 
 if TYPE_CHECKING:
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 COOKIE_BYTES = 100
@@ -109,7 +110,7 @@ def find_login(session: SessionState, name: str | None) -> Login:
     return login
 
 
-def _denied_any_login(server: Any, ids: frozenset[int]) -> bool:
+def _denied_any_login(server: Server, ids: frozenset[int]) -> bool:
     """DENY IMPERSONATE ANY LOGIN stops even CONTROL SERVER (GRANT Server Permissions page)."""
     return any(
         state == "D"

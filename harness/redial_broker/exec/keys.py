@@ -10,6 +10,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.exec.crypto import RsaKey, read_certificate
 
 if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 BY_MASTER_KEY, BY_PASSWORD, NO_PRIVATE_KEY = "MK", "PW", "NA"
@@ -107,20 +108,23 @@ def digest(password: str) -> bytes:
     return sha256(password.encode("utf-16-le")).digest()
 
 
-def master_key_open(session: SessionState, database: Any) -> bool:
+def master_key_open(session: SessionState, database: Database) -> bool:
     """Whether the session can use the master key: the service opens it, or the session has."""
     key = database.master_key
     return key is not None and (key.by_service or database.id in session.open_keys)
 
 
-def need_master_key(session: SessionState, database: Any) -> None:
+def need_master_key(session: SessionState, database: Database) -> None:
     """Raise SqlError 15581 unless the master key can be used."""
     if not master_key_open(session, database):
         raise SqlError(15581)
 
 
 def private_key(
-    session: SessionState, found: Certificate | AsymmetricKey, password: str | None, database: Any
+    session: SessionState,
+    found: Certificate | AsymmetricKey,
+    password: str | None,
+    database: Database,
 ) -> RsaKey | None:
     """The private key, if there is one and the password is right; None otherwise.
 
@@ -137,14 +141,14 @@ def private_key(
     return found.key
 
 
-def by_thumbprint(database: Any, thumbprint: bytes) -> Any:
+def by_thumbprint(database: Database, thumbprint: bytes) -> Any:
     """The certificate or key of that thumbprint in a database; None when there is none."""
     return next(
         (k for k in database.keys.values() if getattr(k, "thumbprint", None) == thumbprint), None
     )
 
 
-def by_id(database: Any, kind: str, number: int) -> Any:
+def by_id(database: Database, kind: str, number: int) -> Any:
     """The certificate or key with that id; None when there is none."""
     attribute = "certificate_id" if kind == "CERTIFICATE" else "key_id"
     return next(

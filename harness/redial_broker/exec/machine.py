@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redial_broker.engine.locks import Resource
+    from redial_broker.engine.transactions import Transaction
     from redial_broker.exec.session import SessionState
 
 READY, WAITING, FINISHED = "ready", "waiting", "finished"
@@ -336,7 +337,7 @@ class Machine:
                 session.engine.locks.release_since(transaction, session.lock_mark)
 
     @staticmethod
-    def _undo_all(session: SessionState, transaction: Any) -> None:
+    def _undo_all(session: SessionState, transaction: Transaction) -> None:
         if session.auto:
             session.rollback()
             return

@@ -18,6 +18,7 @@ from redial_broker.engine.types import ResultColumn, SqlType
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 TYPE_CODES = {
@@ -86,7 +87,7 @@ class Module(DatabaseObject):
         """The definition as the catalog shows it."""
         return None if self.encrypted else self.text
 
-    def copy(self, database: Any) -> Module:
+    def copy(self, database: Database) -> Module:
         """The same definition, not yet compiled, for a database made from a template."""
         return type(self)(
             self.name,
@@ -121,7 +122,7 @@ class View(Module):
     query: Any = None
     columns: tuple[Column, ...] = ()
 
-    def copy(self, database: Any) -> View:
+    def copy(self, database: Database) -> View:
         """The same view for a database made from a template, bound as it is here."""
         twin: Any = Module.copy(self, database)
         twin.query, twin.columns = self.query, self.columns
@@ -146,7 +147,7 @@ class Trigger(Module):
     bound: Any = None
     order: tuple[tuple[str, str], ...] = ()
 
-    def copy(self, database: Any) -> Trigger:
+    def copy(self, database: Database) -> Trigger:
         """The same trigger for a database made from a template, enabled or not as it is here."""
         twin: Any = Module.copy(self, database)
         twin.disabled, twin.order = self.disabled, self.order
@@ -340,7 +341,7 @@ class VirtualTable:
             session.check_server_permission(self.permission)
         return self.compute(session, self.database or session.database)
 
-    def bound(self, database: Any) -> VirtualTable:
+    def bound(self, database: Database) -> VirtualTable:
         """This view of ``database``, whatever database the reader is in."""
         return VirtualTable(
             self.name,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from redial.tsql.ast import Node, Source
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
     Step = Callable[[SessionState, Values], int | None]
@@ -60,7 +61,7 @@ class Program:
 
     name: str
     schema: str
-    database: Any
+    database: Database
     source: Source
     object_id: int = 0
     code: list[Step] = field(default_factory=list)

@@ -13,6 +13,7 @@ from redial_broker.engine.errors import SqlError
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 _ROWS = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
@@ -41,7 +42,7 @@ def target_names(node: Any) -> list[ast.ObjectName | None]:
     ]
 
 
-def guarded(run: Any, node: Any, database: Any) -> Any:
+def guarded(run: Any, node: Any, database: Database) -> Any:
     """The statement's run, refused when it writes to a database that is READ_ONLY."""
     databases = database.server.databases if database.server is not None else {}
     for name in target_names(node):

@@ -14,6 +14,7 @@ from redial_broker.exec.objects import Sequence
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 _CHOICES = frozenset({"CHOOSE", "COALESCE", "IIF", "ISNULL", "NULLIF"})
@@ -43,7 +44,7 @@ def _next_value(node: ast.NextValueFor, scope: Scope) -> Expr:
     return scope.next_value(node)
 
 
-def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -> Expr:
+def next_value(node: ast.NextValueFor, context: Context, *, ordered: bool = False) -> Expr:
     """The next number of a sequence. Raises SqlError 208, 11728 at run time, NotSupported.
 
     ordered: a query block takes care of the OVER clause.
@@ -69,7 +70,7 @@ def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -
     return Expr(take, sequence.type, False)
 
 
-def _check_place(node: ast.NextValueFor, context: Any) -> None:
+def _check_place(node: ast.NextValueFor, context: Context) -> None:
     """Only where it is worked out exactly once for each row of the statement."""
     path = _path(context.statement, node)
     queries = [part for part in path if isinstance(part, ast.Query)]

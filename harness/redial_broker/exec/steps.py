@@ -6,7 +6,7 @@ again. Which checks there are is settled when the step is made.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -17,6 +17,7 @@ from redial_broker.exec.registry import Compile, Run
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 
@@ -99,7 +100,7 @@ def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
     return guarded
 
 
-def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
+def guarded_step(step: Run, lazy: Run, database: Database, version: int) -> Run:
     """Run the compiled step of a module while the schema it was compiled against still stands."""
 
     def guarded(session: SessionState, variables: Values) -> int | None:
@@ -108,7 +109,7 @@ def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
     return guarded
 
 
-def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: Any) -> Run:
+def guarded_batch_step(step: Run, lazy: Run, database: Database, version: int, user: Any) -> Run:
     """The same for a batch: also the database and the user's default schema are still those."""
     home = schema_of(user)
 
@@ -129,14 +130,18 @@ def schema_of(user: Any) -> str:
     return (user.default_schema or "dbo").lower() if user is not None else "dbo"
 
 
-def working_step(run: Run, lazy: Run | None = None, database: Any = None, version: int = 0) -> Run:
+def working_step(
+    run: Run, lazy: Run | None = None, database: Database | None = None, version: int = 0
+) -> Run:
     """Run a statement in a transaction: the caller's, or its own that ends with it.
 
     lazy, database, version: as ``guarded_step`` has them; most statements of modules are both.
     """
 
+    home = cast("Database", database)  # given where ``lazy`` is
+
     def step(session: SessionState, variables: Values) -> int | None:
-        if lazy is not None and database.schema_version != version:
+        if lazy is not None and home.schema_version != version:
             return lazy(session, variables)
         transaction = session.transaction
         if transaction is None:

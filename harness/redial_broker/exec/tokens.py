@@ -36,6 +36,7 @@ from redial_broker.exec.principals import (
 )
 
 if TYPE_CHECKING:
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 NO_SIGNERS: frozenset[bytes] = frozenset()
@@ -115,7 +116,7 @@ def signer_users(database: Database, thumbprints: frozenset[bytes]) -> list[Prin
     ]
 
 
-def signer_logins(server: Any, thumbprints: frozenset[bytes]) -> list[Login]:
+def signer_logins(server: Server, thumbprints: frozenset[bytes]) -> list[Login]:
     """The logins of certificates and keys with those thumbprints."""
     if not thumbprints:
         return []
@@ -127,7 +128,7 @@ def signer_logins(server: Any, thumbprints: frozenset[bytes]) -> list[Login]:
 
 
 # ---------------------------------------------------------------------- logins
-def login_of(server: Any, user: Principal) -> Login | None:
+def login_of(server: Server, user: Principal) -> Login | None:
     """The login of a database user, by security identifier; None for an orphan."""
     if user.sid is None or user.type != USER or server is None:
         return None
@@ -139,18 +140,18 @@ def login_of(server: Any, user: Principal) -> Login | None:
     )
 
 
-def server_principals(server: Any, login: Login) -> frozenset[int]:
+def server_principals(server: Server, login: Login) -> frozenset[int]:
     """Ids of a login, of the server's public, and of every server role the login is in."""
     return frozenset({SERVER_PUBLIC, *_closure(server.members, login.id)})
 
 
-def is_sysadmin(server: Any, login: Login | None) -> bool:
+def is_sysadmin(server: Server, login: Login | None) -> bool:
     """Whether a login is a member of sysadmin."""
     return login is not None and SYSADMIN in server_principals(server, login)
 
 
 def login_permitted(
-    server: Any,
+    server: Server,
     ids: frozenset[int],
     permission: str,
     class_: int = SERVER,
@@ -169,7 +170,7 @@ def login_permitted(
     return "D" not in found and bool(found & {"G", "W"})
 
 
-def server_states(server: Any, ids: frozenset[int], name: str) -> set[str]:
+def server_states(server: Server, ids: frozenset[int], name: str) -> set[str]:
     """G, W and D of one server permission, as stated for the ids or given by fixed roles."""
     found = _stated(server, ids, SERVER, 0, name)
     if any(name in _SERVER_RIGHTS.get(i, ()) for i in ids):
@@ -177,7 +178,7 @@ def server_states(server: Any, ids: frozenset[int], name: str) -> set[str]:
     return found
 
 
-def _stated(server: Any, ids: frozenset[int], class_: int, major: int, name: str) -> set[str]:
+def _stated(server: Server, ids: frozenset[int], class_: int, major: int, name: str) -> set[str]:
     return {state for i in ids for state, _ in server.permissions.get((class_, major, name, i), ())}
 
 
@@ -271,7 +272,7 @@ def _authenticates(database: Database, user: Principal) -> bool:
     return "D" not in states and (bool(states & {"G", "W"}) or DB_OWNER in mine)
 
 
-def server_identity(session: SessionState, server: Any = None) -> frozenset[int]:
+def server_identity(session: SessionState, server: Server | None = None) -> frozenset[int]:
     """Ids of the server principals a session has; only public while it is confined to a database.
 
     A confined session gets its login's back when the owner of a TRUSTWORTHY sandbox, or a signer,
@@ -288,7 +289,7 @@ def server_identity(session: SessionState, server: Any = None) -> frozenset[int]
     return frozenset(ids)
 
 
-def _server_vouched(server: Any, source: Database, vouchers: list[Login]) -> bool:
+def _server_vouched(server: Server, source: Database, vouchers: list[Login]) -> bool:
     owner = server.logins.get(source.owner.lower()) if source.options["trustworthy"] else None
     return any(
         login is not None

@@ -16,8 +16,10 @@ from redial_broker.exec.objects import Trigger
 from redial_broker.exec.program import Program
 
 if TYPE_CHECKING:
+    from redial_broker.engine.kernel import Engine
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
@@ -39,11 +41,11 @@ class RowImages:
             for column in columns
         ]
 
-    def new_table(self, engine: Any) -> Table:
+    def new_table(self, engine: Engine) -> Table:
         """An empty table of that shape."""
         return Table(engine.journal, self.name, self.columns, temporary=True)
 
-    def filled(self, engine: Any, rows: list[tuple[Any, ...]]) -> Table:
+    def filled(self, engine: Engine, rows: list[tuple[Any, ...]]) -> Table:
         """A table of the rows of one statement. New, so no journal needs to know."""
         table = self.new_table(engine)
         for number, row in enumerate(rows, 1):
@@ -73,7 +75,7 @@ def triggers_on(parent: Any, event: str, timing: str | None = None) -> list[Trig
     return sorted(found, key=lambda trigger: ranks.get(dict(trigger.order).get(event, ""), 1))
 
 
-def nested_triggers(database: Any) -> bool:
+def nested_triggers(database: Database) -> bool:
     """The server option nested triggers."""
     server = database.server
     return server is None or bool(server.configuration.get("nested triggers", (1, 1))[1])

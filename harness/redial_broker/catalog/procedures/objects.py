@@ -19,6 +19,7 @@ from redial_broker.exec.objects import SYSTEM_VIEWS, View
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
 
 MAX_TEXT = {"nvarchar": 1073741823, "varchar": 2147483647, "varbinary": 2147483647, "xml": 0}
 
@@ -210,7 +211,7 @@ def column_rows(call: Call, late: bool) -> Iterator[RowValues]:
 
 
 def column_row(
-    database: Any, table: Any, number: int, column: Column, late: bool
+    database: Database, table: Table, number: int, column: Column, late: bool
 ) -> tuple[Any, ...]:
     """The first 18 columns of sp_columns, then identity flag and TDS type."""
     code, precision, length, scale, radix, verbose, sub, octets = type_facts(column.type, late)

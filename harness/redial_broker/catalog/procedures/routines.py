@@ -23,6 +23,7 @@ from redial_broker.exec.objects import Function, Module, Procedure, TableType
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
 
 PROCEDURES = result_columns("""
 PROCEDURE_QUALIFIER sysname?
@@ -152,7 +153,7 @@ def parameter_rows(call: Call, late: bool) -> Iterator[RowValues]:
                 yield (*head, *parameter_row(database, parameter, number, late))
 
 
-def parameter_row(database: Any, parameter: Any, number: int, late: bool) -> tuple[Any, ...]:
+def parameter_row(database: Database, parameter: Any, number: int, late: bool) -> tuple[Any, ...]:
     """One parameter, from COLUMN_NAME on."""
     name = parameter.variable.name
     kind = IN_OUT if parameter.output else IN

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Value, Values
     from redial_broker.exec.database import Database
+    from redial_broker.exec.expressions.scope import Scope
     from redial_broker.exec.session import SessionState
 
     Deliver = Callable[[SessionState, Values, list[RowValues]], None]
@@ -190,7 +191,7 @@ def _wanted(items: list[ast.SelectItem]) -> tuple[int, ...]:
 
 
 def _list(
-    items: list[ast.SelectItem], scope: Any, wanted: tuple[int, ...]
+    items: list[ast.SelectItem], scope: Scope, wanted: tuple[int, ...]
 ) -> tuple[list[Expr], list[str]]:
     """The compiled column list and its names; a star stands for all columns of the queue."""
     exprs: list[Expr] = []
@@ -219,10 +220,11 @@ def _projection(
     ]
 
 
-def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callable[..., Any]]:
+def _variables(items: list[ast.SelectItem], scope: Scope) -> tuple[Deliver, Callable[..., Any]]:
     """RECEIVE @v = ..: the last row's values; without a row the variables keep theirs."""
     setters = []
     for item in items:
+        assert item.variable is not None
         variable = scope.resolve_variable(item.variable)
         expr = compile_expression(item.value, scope)
         setters.append(

@@ -32,6 +32,7 @@ from redial_broker.exec.registry import Run, compiles
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 
@@ -228,7 +229,7 @@ def alter_column(node: ast.AlterTableAlterColumn, context: Context) -> Run:
     return run
 
 
-def converter(database: Any, table: Table, at: int, new: Column) -> Any:
+def converter(database: Database, table: Table, at: int, new: Column) -> Any:
     """How a row gets its value of the altered column. Raises SqlError 515 and conversion errors."""
     old = table.columns[at]
     shown = f"{database.name}.{table.full_name}"

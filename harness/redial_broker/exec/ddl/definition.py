@@ -6,7 +6,7 @@ Rules and error numbers: CREATE TABLE page and the errors-events pages.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation, may_be_collation
@@ -25,11 +25,14 @@ from redial_broker.exec.ddl.row_expressions import (
 )
 from redial_broker.exec.ddl.shape import KeySpec, TableDefinition
 
+if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
+
 IDENTITY_TYPES = frozenset({"tinyint", "smallint", "int", "bigint", "decimal", "numeric"})
 
 
 def table_definition(
-    elements: list[Any], context: Any, name: str, *, foreign: bool = False
+    elements: list[Any], context: Context, name: str, *, foreign: bool = False
 ) -> TableDefinition:
     """Compile the elements of a table definition. Raises SqlError and NotSupported.
 
@@ -43,7 +46,7 @@ def table_definition(
 class DefinitionBuilder:
     """Collects columns and constraints; also used by ALTER TABLE ADD on existing columns."""
 
-    def __init__(self, context: Any, table: str, columns: list[Column] | None = None) -> None:
+    def __init__(self, context: Context, table: str, columns: list[Column] | None = None) -> None:
         check_length(table)
         self.context = context
         self.table = table
@@ -226,7 +229,10 @@ class DefinitionBuilder:
             raise self.context.not_supported(node, "NOT FOR REPLICATION")
 
         def number(part: Any) -> int:
-            return 1 if part is None else int(self.context.expression(part).fn(None, (), ()))
+            if part is None:
+                return 1
+            nothing: Any = None  # a constant reads nothing
+            return int(self.context.expression(part).fn(nothing, [], ()))
 
         return number(stated.seed), number(stated.increment)
 
@@ -388,13 +394,13 @@ class DefinitionBuilder:
         return self.columns[self.ordinal(name)]
 
 
-def source_text(context: Any, node: Any) -> str:
+def source_text(context: Context, node: Any) -> str:
     """The text a node was written as."""
     text: str = context.program.source.slice(node)
     return text
 
 
-def definition_text(context: Any, node: Any) -> str:
+def definition_text(context: Context, node: Any) -> str:
     """A default's text as the catalog shows it: in parentheses, numbers in two pairs."""
     text = source_text(context, node)
     number = isinstance(node, ast.Literal) and node.kind in {"int", "decimal", "float", "money"}

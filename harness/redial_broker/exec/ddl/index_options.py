@@ -10,12 +10,15 @@ MAX_DURATION, STATISTICS_NORECOMPUTE, STATISTICS_INCREMENTAL = OFF. Everything e
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import PLAIN_OPTIONS, IndexOptions
 from redial_broker.exec.ddl.options import number, word
+
+if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
 
 _BUILDING: dict[str, set[str] | None] = {
     "SORT_IN_TEMPDB": {"ON", "OFF"},
@@ -32,7 +35,7 @@ _BUILDING: dict[str, set[str] | None] = {
 
 
 def index_options(
-    context: Any,
+    context: Context,
     options: list[ast.Option] | None,
     *,
     unique: bool = True,

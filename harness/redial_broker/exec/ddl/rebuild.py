@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import SqlError, not_created
 from redial_broker.engine.storage import Check, Column, Index, Table
 from redial_broker.exec.ddl.shape import KeySpec, new_index
 
 if TYPE_CHECKING:
+    from redial_broker.engine.kernel import Engine
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.session import SessionState
 
@@ -50,7 +51,7 @@ def all_indexes(table: Table) -> list[Index]:
 
 
 def rebuilt(
-    engine: Any,
+    engine: Engine,
     table: Table,
     *,
     columns: list[Column] | None = None,

@@ -20,6 +20,7 @@ from redial_broker.exec.tokens import (
 )
 
 if TYPE_CHECKING:
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 SERVER_KINDS = frozenset({"SERVER", "LOGIN", "SERVER ROLE", "ENDPOINT"})
@@ -110,7 +111,7 @@ def find_server_grantor(
     raise SqlError(15151, "find", kind.lower(), securable.name.name)
 
 
-def _option(server: Any, place: Place, login: int) -> bool:
+def _option(server: Server, place: Place, login: int) -> bool:
     return any(state == "W" for state, _ in server.permissions.get((*place, login), ()))
 
 

@@ -13,7 +13,9 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import PLAIN_OPTIONS, Check, Column, Index, IndexOptions, Table
 
 if TYPE_CHECKING:
+    from redial_broker.engine.kernel import Engine
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 
@@ -79,11 +81,11 @@ class TableDefinition:
 
     def new_table(
         self,
-        engine: Any,
+        engine: Engine,
         *,
         name: str | None = None,
         temporary: bool = True,
-        database: Any = None,
+        database: Database | None = None,
         schema: str = "dbo",
         object_id: int = 0,
     ) -> Table:

@@ -6,7 +6,7 @@ their names must be free there (2714).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -42,6 +42,7 @@ from redial_broker.exec.security import has_permission
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
 
@@ -100,7 +101,7 @@ def create_permanent(
     return table
 
 
-def refuse_bound_table(database: Any, table: Table, shown: str) -> None:
+def refuse_bound_table(database: Database, table: Table, shown: str) -> None:
     """Raise SqlError 3729 when a schema-bound module refers to the table."""
     for item in referrers(database, table, bound=True):
         if not isinstance(item, Constraint):

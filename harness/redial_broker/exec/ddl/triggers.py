@@ -74,7 +74,7 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
     return run
 
 
-def parent_columns(parent: Any, context: Any) -> list[Any]:
+def parent_columns(parent: Any, context: Context) -> list[Any]:
     """The columns of the row images: of the table, or of the view's query."""
     if isinstance(parent, Table):
         return parent.columns

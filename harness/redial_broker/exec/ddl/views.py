@@ -20,6 +20,7 @@ from redial_broker.exec.program import Program
 from redial_broker.exec.query.views import view_rowset
 
 if TYPE_CHECKING:
+    from redial_broker.exec.query.rowset import Rowset
     from redial_broker.exec.session import SessionState
 
 
@@ -50,7 +51,7 @@ def bind_view(session: SessionState, view: View) -> None:
         raise
 
 
-def _columns(view: View, rowset: Any) -> tuple[Column, ...]:
+def _columns(view: View, rowset: Rowset) -> tuple[Column, ...]:
     """The columns the catalog shows."""
     names = view.node.columns or [column.name for column in rowset.columns]
     return tuple(

@@ -66,7 +66,7 @@ class PendingBulk:
 
     node: ast.InsertBulk
     source: Any
-    database: Any
+    database: Database
     version: int
     load: Callable[[SessionState, Values, Sequence[ResultColumn], list[RowValues]], int | None]
 

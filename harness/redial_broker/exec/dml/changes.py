@@ -25,6 +25,7 @@ from redial_broker.exec.triggers import triggers_on
 if TYPE_CHECKING:
     from redial_broker.engine.needs import IndexKey, RowValues
     from redial_broker.exec.closures import Limit, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
     Leaf = ast.TableRef | ast.VariableTable | ast.DerivedTable
@@ -59,7 +60,7 @@ class Change:
 class ChangeCompiler:
     """Compiles the reading half of an UPDATE or DELETE."""
 
-    def __init__(self, node: ast.Update | ast.Delete, context: Any) -> None:
+    def __init__(self, node: ast.Update | ast.Delete, context: Context) -> None:
         self.node = node
         self.context = context
         self.compiler = QueryCompiler(context)
@@ -273,7 +274,7 @@ class ChangeCompiler:
         return read
 
 
-def _view_source(target: Target, hints: Hints, node: Any, context: Any) -> Source:
+def _view_source(target: Target, hints: Hints, node: Any, context: Context) -> Source:
     """A view as the target of an INSTEAD OF trigger: its rows, numbered in place of a key."""
     view, table = cast("View", target.view), target.table
     if hints.names:

@@ -229,6 +229,8 @@ class StatementTriggers:
 
 
 if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
+
     Stage = tuple[StatementTriggers, tuple[Trigger, ...], list[RowValues], list[RowValues]]
     """(triggers of an action, those of them to run, inserted, deleted)."""
 
@@ -268,7 +270,7 @@ def statement_triggers(
     node: Any,
     target: Target,
     event: str,
-    context: Any,
+    context: Context,
     ordinals: set[int] | None = None,
     cascading: bool = False,
 ) -> StatementTriggers | None:

@@ -26,7 +26,9 @@ from redial_broker.exec.steps import lazy_step
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.storage import Table
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.program import Frame
     from redial_broker.exec.session import SessionState
 
 
@@ -39,7 +41,7 @@ class Capture:
     began; trancount: as it was when the call began.
     """
 
-    frame: Any
+    frame: Frame
     depth: int
     pc: int
     transaction: Any = None
@@ -126,7 +128,7 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
             makers[key] = maker_of(made, target, chosen, node, context)
         return makers[key]
 
-    def rows_of(session: SessionState, variables: Values, table: Any) -> list[RowValues]:
+    def rows_of(session: SessionState, variables: Values, table: Table) -> list[RowValues]:
         captured = [
             (maker(columns), row) for columns, rows in session.insert_exec.sets for row in rows
         ]

@@ -22,6 +22,7 @@ from redial_broker.exec.triggers import EVENTS, triggers_on
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
     Match = tuple[str, tuple[Any, ...], tuple[Any, ...] | None, tuple[Any, ...]]
@@ -37,7 +38,7 @@ class Matching:
     from_: of the joined rows, whose columns the actions may name; width: of such a row.
     """
 
-    def __init__(self, node: ast.Merge, context: Any) -> None:
+    def __init__(self, node: ast.Merge, context: Context) -> None:
         self.node, self.context = node, context
         self.compiler = QueryCompiler(context)
         self.compiler.note_options(node)

@@ -37,6 +37,7 @@ from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import IndexKey, RowValues
+    from redial_broker.engine.storage import Table
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
@@ -184,7 +185,7 @@ class _Plan:
         action: Action,
         row: RowValues,
         old: RowValues,
-        table: Any,
+        table: Table,
     ) -> tuple[Any, ...]:
         return (
             self.nothing if action.new is None else action.new(session, variables, row, old, table)

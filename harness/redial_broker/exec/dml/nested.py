@@ -17,6 +17,7 @@ from redial_broker.exec.registry import REGISTRY
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
@@ -38,7 +39,7 @@ class Grabbed:
         self.rows += rows
 
 
-def nested_source(node: ast.Insert, context: Any) -> ast.DerivedTable | None:
+def nested_source(node: ast.Insert, context: Context) -> ast.DerivedTable | None:
     """The data change that is the source of an INSERT, None when it has another source.
 
     Raises 10716, 10718, 10720, 10721 for what it may not have, 10727 and 10732 for where it stands.
@@ -75,7 +76,7 @@ def nested_source(node: ast.Insert, context: Any) -> ast.DerivedTable | None:
     return found
 
 
-def nested_rowset(node: ast.DerivedTable, context: Any) -> Rowset:
+def nested_rowset(node: ast.DerivedTable, context: Context) -> Rowset:
     """The rows a data change puts out; running it changes what it says."""
     change = cast("ast.Insert | ast.Update | ast.Delete | ast.Merge", node.query)
     if not isinstance(change.target, ast.ObjectName):

@@ -40,6 +40,7 @@ from redial_broker.exec.triggers import triggers_on
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Projection, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 
@@ -64,7 +65,7 @@ class Outputs:
         self,
         clauses: list[ast.OutputClause] | None,
         target: Target,
-        context: Any,
+        context: Context,
         sources: list[Source],
         base: int,
         *,
@@ -167,7 +168,7 @@ def _computed(node: ast.Node, target: Target, images: dict[str, int]) -> Expr | 
 
 
 def _compile(
-    clause: ast.OutputClause, columns: list[ScopeColumn], scope: Scope, context: Any
+    clause: ast.OutputClause, columns: list[ScopeColumn], scope: Scope, context: Context
 ) -> Output:
     if any(isinstance(part, ast.Query) for item in clause.items for part in item.walk()):
         raise context.fail(clause, SqlError(10705, aborts="scope"))
@@ -211,7 +212,7 @@ def _compile(
 
 
 def _into(
-    clause: ast.OutputClause, target: Target, columns: list[QueryColumn], context: Any
+    clause: ast.OutputClause, target: Target, columns: list[QueryColumn], context: Context
 ) -> Callable[[SessionState, Values, list[RowValues]], None]:
     chosen = insert_columns(target, clause.columns, context, clause)
     if len(chosen.ordinals) != len(columns):

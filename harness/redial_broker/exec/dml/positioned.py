@@ -24,6 +24,7 @@ MODIFIED = "Optimistic concurrency check failed. The row was modified outside of
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.cursor_plans import Row
     from redial_broker.exec.session import SessionState
 
@@ -37,7 +38,7 @@ class Positioned:
         source: Source,
         target: Target,
         names: list[str],
-        context: Any,
+        context: Context,
     ) -> None:
         self.node = where.cursor
         self.slot = cursor_slot(where.cursor, context)

@@ -21,6 +21,7 @@ from redial_broker.exec.objects import Constraint
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.transactions import Transaction
     from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
@@ -76,7 +77,7 @@ class Bound:
         )
 
 
-def bind(database: Any, constraint: Constraint, known: dict[int, Table]) -> Bound:
+def bind(database: Database, constraint: Constraint, known: dict[int, Table]) -> Bound:
     """A FOREIGN KEY with its tables. known: tables by id that stand for those of the database."""
     foreign = constraint.reference
     child = known.get(constraint.parent_id) or database.object_by_id(constraint.parent_id)
@@ -120,7 +121,7 @@ def check_mode(session: SessionState) -> ReadMode:
 
 
 def has_parent(
-    session: SessionState, transaction: Any, bound: Bound, values: tuple[Any, ...]
+    session: SessionState, transaction: Transaction, bound: Bound, values: tuple[Any, ...]
 ) -> bool:
     """Whether the key is there: IS on the table, S on the key. Raises Wait, SqlError 3960."""
     access = session.engine.access
@@ -142,7 +143,7 @@ def key_of(bound: Bound, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def children(
     session: SessionState,
-    transaction: Any,
+    transaction: Transaction,
     bound: Bound,
     values: tuple[Any, ...],
     mode: ReadMode,
@@ -214,18 +215,21 @@ class References:
 
     def _bound(self, found: list[Constraint], side: Callable[[Bound], list[int]]) -> list[Bound]:
         known = {self.table.object_id: self.table}
-        bounds = [bind(self.table.database, c, known) for c in found if not c.disabled]
+        database = cast("Database", self.table.database)
+        bounds = [bind(database, c, known) for c in found if not c.disabled]
         if self.ordinals is None:
             return bounds
         return [b for b in bounds if self.ordinals & set(side(b))]
 
-    def inserted(self, session: SessionState, transaction: Any, rows: list[RowValues]) -> None:
+    def inserted(
+        self, session: SessionState, transaction: Transaction, rows: list[RowValues]
+    ) -> None:
         """After an INSERT. Raises SqlError 547 and what waiting raises."""
         for bound in self.outgoing:
             self._refer(session, transaction, bound, rows)
 
     def deleted(
-        self, session: SessionState, transaction: Any, rows: list[RowValues]
+        self, session: SessionState, transaction: Transaction, rows: list[RowValues]
     ) -> list[Effect]:
         """After a DELETE: cascades, then what may not be. Returns what cascades did."""
         work = Work(session, transaction, self)
@@ -236,7 +240,7 @@ class References:
     def updated(
         self,
         session: SessionState,
-        transaction: Any,
+        transaction: Transaction,
         pairs: list[tuple[tuple[Any, ...], tuple[Any, ...]]],
     ) -> list[Effect]:
         """After an UPDATE. pairs: (old row, new row)."""
@@ -248,7 +252,7 @@ class References:
         return work.effects
 
     def _refer(
-        self, session: SessionState, transaction: Any, bound: Bound, rows: list[RowValues]
+        self, session: SessionState, transaction: Transaction, bound: Bound, rows: list[RowValues]
     ) -> None:
         seen: set[tuple[Any, ...]] = set()
         for row in rows:
@@ -263,7 +267,9 @@ class References:
 class Work:
     """The cascades of one statement, then the checks that had to wait for them."""
 
-    def __init__(self, session: SessionState, transaction: Any, references: References) -> None:
+    def __init__(
+        self, session: SessionState, transaction: Transaction, references: References
+    ) -> None:
         self.session, self.transaction, self.references = session, transaction, references
         self.effects: list[Effect] = []
         self.checks: list[tuple[Bound, tuple[Any, ...]]] = []
@@ -362,7 +368,7 @@ class Work:
         for constraint in foreign_keys(bound.child)[0]:
             if constraint.disabled or constraint.object_id == bound.constraint.object_id:
                 continue
-            other = bind(bound.child.database, constraint, {})
+            other = bind(cast("Database", bound.child.database), constraint, {})
             if changed & set(other.child_ordinals):
                 self.defaults += [
                     (other, values) for _, new in pairs if (values := other.values(new)) is not None

@@ -20,6 +20,7 @@ from redial_broker.exec.query.rowset import QueryColumn
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
 
@@ -37,7 +38,7 @@ class InsertColumns:
 
 
 def insert_columns(
-    target: Target, names: list[str] | None, context: Any, node: ast.Node
+    target: Target, names: list[str] | None, context: Context, node: ast.Node
 ) -> InsertColumns:
     """The columns of a column list, or all that take a value when there is none.
 

@@ -28,6 +28,7 @@ from redial_broker.exec.triggers import EVENTS, triggers_on
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 
@@ -83,7 +84,9 @@ class Target:
         return f"{database}.{table.schema}.{table.name}"
 
 
-def resolve_target(node: ast.ObjectName | ast.Variable, context: Any, event: str = "") -> Target:
+def resolve_target(
+    node: ast.ObjectName | ast.Variable, context: Context, event: str = ""
+) -> Target:
     """The target a statement names. Raises 208, 1087 for what cannot be written to.
 
     event: INSERT, UPDATE or DELETE, where the INSTEAD OF trigger of a view would run.
@@ -105,7 +108,7 @@ def resolve_target(node: ast.ObjectName | ast.Variable, context: Any, event: str
     return Target(found, securables=[] if found.temporary else [found])
 
 
-def view_table(view: View, context: Any) -> Table:
+def view_table(view: View, context: Context) -> Table:
     """A table that is never filled, with the columns of a view and its name and id."""
     names = view.node.columns
     columns = [

@@ -19,6 +19,8 @@ from redial_broker.exec.query.sources import Source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from redial_broker.exec.context import Context
+
 
 def target_of(source: Source) -> Target:
     """The target a bound source stands for: its own table or the base table behind it."""
@@ -39,7 +41,7 @@ def _own(source: Source) -> list[Any]:
     return [] if source.securable is None or source.stored.temporary else [source.securable]
 
 
-def chosen(source: Source, names: list[str] | None, node: ast.Node, context: Any) -> Choice:
+def chosen(source: Source, names: list[str] | None, node: ast.Node, context: Context) -> Choice:
     """What of a source is changed. names: of the columns assigned to, None for a DELETE.
 
     Raises 207 for a column it does not have.
@@ -67,7 +69,7 @@ def assigned_names(assignments: Sequence[ast.Assignment | ast.ColumnMethod]) -> 
 def view_target(
     node: ast.ObjectName,
     names: list[str] | None,
-    context: Any,
+    context: Context,
     common: dict[Any, Any] | None = None,
 ) -> Target:
     """A view or common table INSERT names, as its base table. names: of the column list, None

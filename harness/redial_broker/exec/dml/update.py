@@ -27,6 +27,7 @@ from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.storage import Table
     from redial_broker.exec.closures import Convert, Fn, Values
     from redial_broker.exec.session import SessionState
 
@@ -212,7 +213,7 @@ class Assignments:
         computed = bool(self.target.table.computed)
 
         def run(
-            session: SessionState, variables: Values, row: RowValues, old: RowValues, table: Any
+            session: SessionState, variables: Values, row: RowValues, old: RowValues, table: Table
         ) -> tuple[Any, ...]:
             new = list(old)
             for fn, ordinal, slot, convert in steps:

@@ -13,6 +13,7 @@ from redial_broker.engine.storage import Index, Table
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.transactions import Transaction
 
 
 class VariableAccess:
@@ -24,7 +25,7 @@ class VariableAccess:
         self._journal = journal
         self._done: list[tuple[Index, tuple[Any, ...], Any]] = []
 
-    def insert(self, transaction: Any, table: Table, row: RowValues) -> tuple[Any, ...]:
+    def insert(self, transaction: Transaction, table: Table, row: RowValues) -> tuple[Any, ...]:
         """Add a row; raises 2627 or 2601."""
         key = table.new_key(row)
         if key in table.rows.entries:
@@ -42,7 +43,7 @@ class VariableAccess:
                 self._put(index, table.index_key(index, key, row), key)
         return key
 
-    def delete(self, transaction: Any, table: Table, key: tuple[Any, ...]) -> None:
+    def delete(self, transaction: Transaction, table: Table, key: tuple[Any, ...]) -> None:
         """Take a row out."""
         row = table.rows.entries[key]
         self._put(table.rows, key, MISSING)
@@ -50,7 +51,9 @@ class VariableAccess:
             if index.where is None or index.where(row):
                 self._put(index, table.index_key(index, key, row), MISSING)
 
-    def update(self, transaction: Any, table: Table, key: tuple[Any, ...], row: RowValues) -> None:
+    def update(
+        self, transaction: Transaction, table: Table, key: tuple[Any, ...], row: RowValues
+    ) -> None:
         """Replace a row; a heap's row keeps its place."""
         if table.clustered is None and not table.indexes:
             self._put(table.rows, key, row)

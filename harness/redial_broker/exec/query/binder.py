@@ -41,6 +41,7 @@ from redial_broker.exec.xml.methods import compile_nodes, receiver
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.query.rowset import Rowset
     from redial_broker.exec.session import SessionState
 
@@ -54,7 +55,7 @@ class Binder:
 
     def __init__(
         self,
-        context: Any,
+        context: Context,
         compile_query: Callable[..., Any],
         outer: Scope,
         common: dict[str, Callable[[], Any]],
@@ -327,7 +328,7 @@ class Binder:
 
     def _of_rowset(
         self,
-        rowset: Any,
+        rowset: Rowset,
         alias: str,
         names: list[str] | None,
         node: ast.Node,

@@ -33,6 +33,7 @@ from redial_broker.exec.sequences import next_value
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Fn, Projection, Rows, Values
+    from redial_broker.exec.query.compile import QueryCompiler
     from redial_broker.exec.session import SessionState
 
 
@@ -66,7 +67,7 @@ class Block:
         select: ast.Select,
         tail: Tail,
         outer: Scope,
-        compiler: Any,
+        compiler: QueryCompiler,
         common: dict[str, Any],
         choose: Any = None,
     ) -> None:

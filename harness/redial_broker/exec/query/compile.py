@@ -26,6 +26,7 @@ from redial_broker.exec.query.subqueries import Subquery
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 MAX_RECURSION = 100
@@ -37,7 +38,7 @@ Common = dict[str, Callable[[], Rowset]]
 class QueryCompiler:
     """Compiles the queries of one statement."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Context) -> None:
         self.context = context
         self.max_recursion = MAX_RECURSION
         self.hints = NO_QUERY_HINTS

@@ -17,6 +17,7 @@ from redial_broker.exec.query.rowset import QueryColumn, Rowset
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
     Objects = Callable[[list[RowValues]], list[str]]
@@ -25,7 +26,7 @@ TEXT_COLUMN = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR JSON result."""
 
 
-def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Rowset:
+def for_json(node: ast.ForJson, rowset: Rowset, context: Context, block: Any) -> Rowset:
     """The rowset of one row and one column that FOR JSON makes of a query."""
 
     def fail(number: int, *args: object) -> SqlError:
@@ -121,7 +122,7 @@ def _auto(
     writers: list[Text],
     block: Any,
     fail: Callable[..., SqlError],
-    context: Any,
+    context: Context,
 ) -> Objects:
     if block is None:
         raise context.not_supported(node, "FOR JSON AUTO over a set operation")

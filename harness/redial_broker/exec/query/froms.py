@@ -34,6 +34,7 @@ from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn, Rows
+    from redial_broker.exec.query.compile import QueryCompiler
 
 _TEXT_ORDERED = frozenset({"sql_variant", "binary", "varbinary"})
 
@@ -65,7 +66,7 @@ def compile_from(
     nodes: list[ast.TableSource],
     where: ast.Predicate | None,
     outer: Scope,
-    compiler: Any,
+    compiler: QueryCompiler,
     common: dict[str, Any],
     memo: list[Any],
     *,
@@ -163,7 +164,7 @@ def _scope(
     outer: Scope,
     sources: list[Source],
     base: int,
-    compiler: Any,
+    compiler: QueryCompiler,
     common: dict[str, Any],
     memo: list[Any] | None,
 ) -> QueryScope:
@@ -174,7 +175,7 @@ def _scope(
 
 
 def _value_type(
-    outer: Scope, sources: list[Source], base: int, compiler: Any, common: dict[str, Any]
+    outer: Scope, sources: list[Source], base: int, compiler: QueryCompiler, common: dict[str, Any]
 ) -> Callable[[ast.Expression], SqlType | None]:
     """The type of an expression before the sources have their final places."""
     scope = _scope(outer, sources, base, compiler, common, None)

@@ -25,6 +25,7 @@ from redial_broker.exec.switches import value
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 
@@ -40,7 +41,7 @@ class Grouping:
         source: QueryScope,
         outer: Scope,
         names: Names,
-        context: Any,
+        context: Context,
     ) -> None:
         self.source = source
         self.names = names

@@ -6,12 +6,15 @@ Source: "Table hints" page of the T-SQL reference; error numbers from the errors
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.read_mode import ReadMode, read_mode
+
+if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
 
 differs(
     "page locks and heap rows",
@@ -86,7 +89,9 @@ class LockPlan:
     short: bool
 
 
-def parse_hints(nodes: list[ast.TableHint] | None, context: Any, *, target: bool = False) -> Hints:
+def parse_hints(
+    nodes: list[ast.TableHint] | None, context: Context, *, target: bool = False
+) -> Hints:
     """The hints of a reference. target: it is what an INSERT, UPDATE or DELETE names as its target.
 
     Raises 1047 for conflicting hints, 1065 for NOLOCK and 1069 for an index hint on a target,
@@ -121,7 +126,7 @@ def parse_hints(nodes: list[ast.TableHint] | None, context: Any, *, target: bool
     )
 
 
-def _index_name(node: Any, context: Any) -> str | int:
+def _index_name(node: Any, context: Context) -> str | int:
     if isinstance(node, ast.Literal) and node.kind == "int" and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Identifier):

@@ -7,7 +7,7 @@ property is, when one table is read.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -23,13 +23,15 @@ from redial_broker.exec.registry import Run
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
+    from redial_broker.exec.query.compile import QueryCompiler
     from redial_broker.exec.session import SessionState
 
 SELECT_INTO = 0xC2
 """Command code of SELECT INTO in its DONE token."""
 
 
-def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
+def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) -> Run:
     """Read first, then make the table, then fill it."""
     assert isinstance(query.body, ast.Select)
     select, numbered = _without_identity(query.body, context)
@@ -70,7 +72,7 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
 
 
 def _without_identity(
-    select: ast.Select, context: Any
+    select: ast.Select, context: Context
 ) -> tuple[ast.Select, list[tuple[int, ast.IdentityFunction]]]:
     """The SELECT with IDENTITY(...) made a plain column, and (its place, the function).
 
@@ -98,7 +100,7 @@ def _without_identity(
 
 
 def _column(
-    column: QueryColumn, number: int, one_table: bool, context: Any, node: ast.Node
+    column: QueryColumn, number: int, one_table: bool, context: Context, node: ast.Node
 ) -> Column:
     if not column.name:
         raise context.fail(node, SqlError(1038))

@@ -35,6 +35,7 @@ from redial_broker.exec.switches import value as switch
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 _TYPES = {NULL: 0, STRING: 1, NUMBER: 2, TRUE: 3, FALSE: 3, ARRAY: 4, OBJECT: 5}
@@ -43,7 +44,9 @@ _REFUSED_TYPES = frozenset({"text", "ntext", "image", "sql_variant"})
 Read = Callable[[str, Json], Any]
 
 
-def openjson(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[QueryColumn], Rows]:
+def openjson(
+    node: ast.FunctionTable, scope: Scope, context: Context
+) -> tuple[list[QueryColumn], Rows]:
     """(columns, rows) of one OPENJSON: key, value and type, or what WITH names."""
     arguments = [compile_expression(part, scope) for part in node.call.arguments]
     if not 1 <= len(arguments) <= 2:
@@ -94,7 +97,7 @@ def _default_rows(text: str, found: Json) -> list[RowValues]:
 
 
 def _schema(
-    schema: list[ast.SchemaColumn], scope: Scope, context: Any
+    schema: list[ast.SchemaColumn], scope: Scope, context: Context
 ) -> tuple[list[QueryColumn], Callable[[str, Json], list[RowValues]]]:
     columns, readers = [], []
     for item in schema:

@@ -25,6 +25,7 @@ from redial_broker.exec.query.rowset import QueryColumn
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
     Field = Callable[[Any, int, dict[str, str]], Any]
@@ -44,7 +45,9 @@ def document(text: str) -> Any:
     return etree.fromstring(text.encode("utf-16"), parser).getroottree()
 
 
-def openxml(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[QueryColumn], Rows]:
+def openxml(
+    node: ast.FunctionTable, scope: Scope, context: Context
+) -> tuple[list[QueryColumn], Rows]:
     """(columns, rows) of OPENXML(@handle, pattern [, flags]) WITH (...)."""
     given = node.call.arguments
     if not 2 <= len(given) <= 3 or not isinstance(given[0], ast.Variable):
@@ -86,7 +89,7 @@ def _select(item: Any, path: str, prefixes: dict[str, str], absolute: Any = None
 
 
 def _schema(
-    schema: list[ast.SchemaColumn], scope: Scope, context: Any
+    schema: list[ast.SchemaColumn], scope: Scope, context: Context
 ) -> tuple[list[QueryColumn], list[Field]]:
     columns, fields = [], []
     for item in schema:

@@ -23,6 +23,7 @@ from redial_broker.exec.query.rowset import QueryColumn
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Fn, Limit, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 Key = Callable[[Any], Any]
@@ -79,7 +80,7 @@ def sort_keys(
     columns: list[QueryColumn],
     scope: Scope | None,
     match: Callable[[ast.Expression], int],
-    context: Any,
+    context: Context,
 ) -> list[SortKey]:
     """Compile ORDER BY. match: number of the output column an expression means, -1 for none.
 

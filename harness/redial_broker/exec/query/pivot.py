@@ -7,7 +7,7 @@ aggregated nor spread; UNPIVOT leaves NULLs out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -17,6 +17,7 @@ from redial_broker.exec.query.rowset import QueryColumn, Rowset
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 Compile = Callable[[ast.Query], Rowset]
@@ -31,7 +32,7 @@ def _all(node: ast.Pivot | ast.Unpivot) -> ast.Query:
     )
 
 
-def pivoted(node: ast.Pivot, compile_query: Compile, context: Any) -> Rowset:
+def pivoted(node: ast.Pivot, compile_query: Compile, context: Context) -> Rowset:
     """One aggregate per value, over the rows with that value, grouped by all other columns.
 
     Raises 207 for unknown columns, 265 and 8156 for names that are taken.
@@ -71,13 +72,13 @@ def _aggregate(node: ast.Pivot, value: ast.Identifier) -> ast.FunctionCall:
     return ast.FunctionCall(*at, call.name, [ast.Case(*at, None, [when], None)], call.distinct)
 
 
-def _known(name: str, columns: list[str], node: ast.Node, context: Any) -> str:
+def _known(name: str, columns: list[str], node: ast.Node, context: Context) -> str:
     if name.lower() not in {column.lower() for column in columns}:
         raise context.fail(node, SqlError(207, name))
     return name.lower()
 
 
-def unpivoted(node: ast.Unpivot, compile_query: Compile, context: Any) -> Rowset:
+def unpivoted(node: ast.Unpivot, compile_query: Compile, context: Context) -> Rowset:
     """One row per named column that is not NULL. Raises 207, 265, 8156, 8167."""
     source = compile_query(_all(node))
     names = [column.name.lower() for column in source.columns]

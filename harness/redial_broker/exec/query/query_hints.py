@@ -9,11 +9,14 @@ about the joins or their order is honoured, since it decides what is read by a s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
+
+if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
 
 differs(
     "query hints about plans",
@@ -125,7 +128,7 @@ class QueryHints:
 NO_QUERY_HINTS = QueryHints()
 
 
-def query_hints(options: list[ast.Option] | None, context: Any) -> QueryHints:
+def query_hints(options: list[ast.Option] | None, context: Context) -> QueryHints:
     """The hints of a statement. Raises 10715 for an unknown USE HINT name, NotSupported by name."""
     joins: set[str] = set()
     forced = False
@@ -147,7 +150,7 @@ def query_hints(options: list[ast.Option] | None, context: Any) -> QueryHints:
     return QueryHints(forced, bool(joins) and "LOOP" not in joins)
 
 
-def _check_use_hints(option: ast.Option, context: Any) -> None:
+def _check_use_hints(option: ast.Option, context: Context) -> None:
     values = option.value if isinstance(option.value, list) else [option.value]
     for value in values:
         text = str(getattr(value, "value", value))

@@ -23,13 +23,14 @@ from redial_broker.exec.query.sources import rename
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
     Make = Callable[[ast.FunctionTable, Scope, Any], tuple[list[QueryColumn], Rows]]
 
 
 def _arguments(
-    node: ast.FunctionTable, scope: Scope, context: Any, least: int, most: int
+    node: ast.FunctionTable, scope: Scope, context: Context, least: int, most: int
 ) -> list[Expr]:
     name = node.call.name.name.upper()
     if node.schema is not None:
@@ -39,7 +40,7 @@ def _arguments(
 
 
 def string_split(
-    node: ast.FunctionTable, scope: Scope, context: Any
+    node: ast.FunctionTable, scope: Scope, context: Context
 ) -> tuple[list[QueryColumn], Rows]:
     """STRING_SPLIT(text, separator [, enable_ordinal]): value, and ordinal when asked for."""
     given = _arguments(node, scope, context, 2, 3)
@@ -89,7 +90,7 @@ _SERIES = frozenset({"tinyint", "smallint", "int", "bigint", "decimal", "numeric
 
 
 def generate_series(
-    node: ast.FunctionTable, scope: Scope, context: Any
+    node: ast.FunctionTable, scope: Scope, context: Context
 ) -> tuple[list[QueryColumn], Rows]:
     """GENERATE_SERIES(start, stop [, step]): numbers of one type; 5373 when the types differ.
 
@@ -150,7 +151,7 @@ ROWSET_FUNCTIONS: dict[str, Make] = {
 
 
 def rowset_function(
-    node: ast.FunctionTable, scope: Scope, context: Any
+    node: ast.FunctionTable, scope: Scope, context: Context
 ) -> tuple[str, list[QueryColumn], Rows] | None:
     """(alias, columns under the names given behind it, rows); None for another function."""
     name = node.call.name

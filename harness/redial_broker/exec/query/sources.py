@@ -23,6 +23,7 @@ from redial_broker.exec.query.views import inside_view
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Rows, Values
+    from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
 
 
@@ -135,7 +136,7 @@ def table_columns(table: Table) -> list[QueryColumn]:
     ]
 
 
-def resolve_object(name: ast.ObjectName, context: Any) -> Any:
+def resolve_object(name: ast.ObjectName, context: Context) -> Any:
     """The object a name in FROM or after INTO means: #temp table, or an object of a database.
 
     Raises 208 when there is none, NotSupported for other servers and for views only a server has.
@@ -161,7 +162,7 @@ def resolve_object(name: ast.ObjectName, context: Any) -> Any:
     return found
 
 
-def database_of(name: ast.ObjectName, context: Any) -> Any:
+def database_of(name: ast.ObjectName, context: Context) -> Any:
     """The database of a name. Raises 911 when there is none of that name."""
     database = context.database
     if name.database is None or name.database.lower() == database.name.lower():
@@ -185,7 +186,11 @@ def guarded(securable: Any, rows: Rows) -> Rows:
 
 
 def rename(
-    columns: list[QueryColumn], names: list[str] | None, alias: str, context: Any, node: ast.Node
+    columns: list[QueryColumn],
+    names: list[str] | None,
+    alias: str,
+    context: Context,
+    node: ast.Node,
 ) -> list[QueryColumn]:
     """Columns of a derived table under the names given behind its alias; every one needs a name.
 
@@ -205,14 +210,14 @@ def rename(
     return columns
 
 
-def template_table(definition: Any, context: Any) -> Table:
+def template_table(definition: Any, context: Context) -> Table:
     """An empty table of that shape to compile against; draws no id from the instance."""
     journal = context.session.engine.journal
     table: Table = definition.new_table(SimpleNamespace(journal=journal, hobt_ids=count()))
     return table
 
 
-def table_variable(node: ast.Variable, context: Any) -> tuple[int, Any]:
+def table_variable(node: ast.Variable, context: Context) -> tuple[int, Any]:
     """(slot, definition) of a table variable; 1087 when it is not declared."""
     found = context.table_variables.get(node.name.lower())
     if found is None:

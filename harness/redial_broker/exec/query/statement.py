@@ -22,6 +22,7 @@ from redial_broker.exec.registry import Run, compiles
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Fn, Values
+    from redial_broker.exec.expressions.scope import Scope
     from redial_broker.exec.session import SessionState
 
 CHUNK = 2033
@@ -32,7 +33,7 @@ SELECT = 0xC1
 
 
 @compiles_value(ast.IdentityFunction)
-def _misplaced_identity(node: ast.IdentityFunction, scope: Any) -> Any:
+def _misplaced_identity(node: ast.IdentityFunction, scope: Scope) -> Any:
     """177: SELECT INTO takes its IDENTITY(...) out of the list before that is compiled."""
     raise SqlError(177, aborts="scope")
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.exec.query.hints import ACCESS, Hints, parse_hints
 
+if TYPE_CHECKING:
+    from redial_broker.exec.context import Context
 
-def chained(found: Any, context: Any) -> bool:
+
+def chained(found: Any, context: Context) -> bool:
     """Whether a view is being read whose owner owns this object too: only the view is checked.
 
     A chain does not cross databases ("Ownership chains" page).
@@ -20,7 +23,7 @@ def chained(found: Any, context: Any) -> bool:
     return owner is not None and home is context.database and home.owner_of(found) == owner
 
 
-def with_inherited(node: ast.TableRef, table: Table, hints: Hints, context: Any) -> Hints:
+def with_inherited(node: ast.TableRef, table: Table, hints: Hints, context: Context) -> Hints:
     """The hints of a table with those given to the view or common table it is read through.
 
     Raises 4138 when they contradict each other ("Table hints" page: hints on a view go to all
@@ -36,14 +39,14 @@ def with_inherited(node: ast.TableRef, table: Table, hints: Hints, context: Any)
         raise context.fail(node, SqlError(4138, table.name, aborts="scope")) from None
 
 
-def refuse_on_view(node: ast.TableRef, context: Any) -> None:
+def refuse_on_view(node: ast.TableRef, context: Context) -> None:
     """Index hints on a view are refused by name."""
     for hint in node.hints:
         if hint.name in ACCESS:
             raise context.not_supported(hint, f"{hint.name} on a view")
 
 
-def binding_error(error: SqlError, view: Any, node: ast.TableRef, context: Any) -> SqlError:
+def binding_error(error: SqlError, view: Any, node: ast.TableRef, context: Context) -> SqlError:
     """A view that names what is no longer there: its own error, then 4413."""
     if error.number not in {207, 208, 4502}:
         return error

@@ -21,6 +21,7 @@ from redial_broker.exec.query.sources import Source
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn
+    from redial_broker.exec.context import Context
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +123,7 @@ class TreeBuilder:
     def __init__(
         self,
         binder: Binder,
-        context: Any,
+        context: Context,
         base: int,
         choose_target: Callable[[ast.Node, Source], Choice | None] | None = None,
     ) -> None:

@@ -12,7 +12,7 @@ from redial_broker.exec.program import Program
 from redial_broker.exec.query.rowset import QueryScope, Rowset, query_scope, scope_width
 
 
-def view_rowset(view: View, context: Any, hints: list[Any] | None = None) -> Rowset:
+def view_rowset(view: View, context: Context, hints: list[Any] | None = None) -> Rowset:
     """The rows of a view. hints: given to the view, for all its tables."""
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
     inner = Context(program, Scope(source=view.source), context.session)

@@ -23,6 +23,8 @@ from redial_broker.exec.xml.nodes import XSI_URI, escape_value
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.context import Context
+    from redial_broker.exec.expressions.scope import Scope
     from redial_broker.exec.query.forxml.clause import Serialize
     from redial_broker.exec.session import SessionState
 
@@ -32,7 +34,7 @@ TEXT_COLUMN = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 _EMPTY = re.compile(r"<([^\s<>/!?]+)((?:\s[^<>]*)?)></\1>")
 
 
-def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: Any) -> Rowset:
+def for_xml(node: ast.ForXml, rowset: Rowset, context: Context, block: Any, scope: Scope) -> Rowset:
     """The rowset of one row and one column that FOR XML makes of a query."""
     clause = Clause(node, rowset, context, block, dict(scope.namespaces))
     root = _options(clause)

@@ -12,6 +12,7 @@ from redial_broker.exec.query.rowset import Rowset
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.context import Context
 
     Serialize = Callable[[list[RowValues]], str]
 
@@ -26,7 +27,7 @@ class Clause:
 
     node: ast.ForXml
     rowset: Rowset
-    context: Any
+    context: Context
     block: Any
     prefixes: dict[str | None, str]
     top: str = ""
