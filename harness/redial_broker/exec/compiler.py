@@ -58,7 +58,7 @@ class ProgramCompiler:
         return slot
 
     # ------------------------------------------------------------------ code
-    def emit(self, node: Any, step: Run, shared: bool = False) -> int:
+    def emit(self, node: ast.Node | None, step: Run, shared: bool = False) -> int:
         """Append one step; returns its program counter."""
         pc = len(self.program.code)
         self.program.code.append(step)
@@ -75,7 +75,7 @@ class ProgramCompiler:
         for node in nodes:
             self.statement(node)
 
-    def statement(self, node: Any) -> None:
+    def statement(self, node: ast.Node) -> None:
         """Compile one statement: flow here, the rest through the registry."""
         flow = FLOW.get(type(node))
         if flow is not None:
@@ -83,7 +83,7 @@ class ProgramCompiler:
             return
         self.registered(node)
 
-    def registered(self, node: Any) -> None:
+    def registered(self, node: ast.Node) -> None:
         """Compile one statement through the registry."""
         entry = REGISTRY.get(type(node))
         if entry is None:
@@ -101,7 +101,7 @@ class ProgramCompiler:
         else:
             self.emit(node, entry.compile(node, self.context), shared)
 
-    def check_variables(self, node: Any) -> None:
+    def check_variables(self, node: ast.Node) -> None:
         """137 for a variable used before (or without) its declaration, at compile time."""
         if isinstance(node, ast.ModuleDefinition):
             return  # its body has variables of its own
@@ -109,7 +109,7 @@ class ProgramCompiler:
             if part.name.lower() not in self.scope.variables:
                 raise self.context.fail(part, SqlError(137, part.name, aborts="batch"))
 
-    def condition_step(self, node: Any, condition: Any, otherwise: list[int]) -> int:
+    def condition_step(self, node: ast.Node, condition: Any, otherwise: list[int]) -> int:
         """A step that goes on when a predicate is true.
 
         otherwise: one cell, where to go when it is false or unknown; filled in later.
@@ -165,22 +165,22 @@ DATA_STATEMENTS = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete, ast.
 DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.NextValueFor)
 
 
-def variables_in(node: Any) -> tuple[ast.Variable, ...]:
+def variables_in(node: ast.Node) -> tuple[ast.Variable, ...]:
     """The variables a node names, in order."""
     return tuple(part for part in node.walk() if isinstance(part, ast.Variable))
 
 
-def touches_data(node: Any) -> bool:
+def touches_data(node: ast.Node) -> bool:
     """Whether a node reads or writes rows of any kind, those of table variables included."""
     return any(isinstance(part, DATA_NODES) or calls_function(part) for part in node.walk())
 
 
-def calls_function(node: Any) -> bool:
+def calls_function(node: ast.Node) -> bool:
     """Whether a node is a call of a user-defined function: they have two-part names."""
     return isinstance(node, ast.FunctionCall) and len(node.name.parts) > 1
 
 
-def names_objects(node: Any) -> bool:
+def names_objects(node: ast.Node) -> bool:
     """Whether a node reads or writes what other sessions can see: anything but table variables."""
     return any(
         isinstance(part, (ast.TableRef, ast.FunctionTable, ast.NextValueFor))

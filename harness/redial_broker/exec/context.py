@@ -14,7 +14,10 @@ from redial_broker.exec.sequences import next_value
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Test
+    from redial_broker.exec.database import Database
+    from redial_broker.exec.options import Options
     from redial_broker.exec.query.compile import QueryCompiler
+    from redial_broker.exec.query.subqueries import Subquery
     from redial_broker.exec.session import SessionState
 
 
@@ -72,20 +75,20 @@ class Context:
         """A new compiler of queries, for one statement."""
         return HOOKS.query_compiler(self)
 
-    def _subquery(self, query: Any, scope: Scope) -> Any:
+    def _subquery(self, query: ast.Query, scope: Scope) -> Subquery:
         return self.query_compiler().subquery_hook({}, None)(query, scope)
 
-    def _scalar_function(self, name: Any) -> Any:
+    def _scalar_function(self, name: ast.ObjectName) -> Any:
         return HOOKS.scalar_function(name, self)
 
-    def _xml_type(self, name: Any, document: bool) -> Any:
+    def _xml_type(self, name: ast.ObjectName, document: bool) -> Any:
         return self.database.xml_type(name, document)
 
-    def _next_value(self, node: Any) -> Expr:
+    def _next_value(self, node: ast.NextValueFor) -> Expr:
         return next_value(node, self)
 
     @property
-    def database(self) -> Any:
+    def database(self) -> Database:
         """The database names are resolved in."""
         return self.program.database
 
@@ -96,27 +99,27 @@ class Context:
         return self.program.schema or None
 
     @property
-    def options(self) -> Any:
+    def options(self) -> Options:
         """SET options of the compiling session."""
         return self.session.options
 
-    def expression(self, node: Any) -> Expr:
+    def expression(self, node: ast.Expression) -> Expr:
         """Compile a scalar expression without columns."""
         return compile_expression(node, self.scope)
 
-    def condition(self, node: Any) -> Test:
+    def condition(self, node: ast.Predicate) -> Test:
         """Compile a predicate without columns."""
         return compile_condition(node, self.scope)
 
-    def line(self, node: Any) -> int:
+    def line(self, node: ast.Node) -> int:
         """The 1-based line of a node."""
         return self.program.source.line(node.pos)
 
-    def fail(self, node: Any, error: SqlError) -> SqlError:
+    def fail(self, node: ast.Node, error: SqlError) -> SqlError:
         """The error with the node's line, ready to raise."""
         error.line = self.line(node)
         return error
 
-    def not_supported(self, node: Any, construct: str) -> NotSupported:
+    def not_supported(self, node: ast.Node, construct: str) -> NotSupported:
         """The refusal of a construct, with its position, ready to raise."""
         return NotSupported(construct, self.program.source.line_column(node.pos))

@@ -108,7 +108,9 @@ LANGUAGES = frozenset(
 """Names and aliases of sys.syslanguages: what a server knows."""
 
 
-def transaction_name(node: Any, context: Context) -> Callable[[SessionState, Values], str | None]:
+def transaction_name(
+    node: ast.Identifier | ast.Variable | None, context: Context
+) -> Callable[[SessionState, Values], str | None]:
     """A transaction or savepoint name: a word, or the value of a variable (first 32 characters)."""
     if node is None:
         return lambda session, variables: None

@@ -30,6 +30,7 @@ from redial_broker.exec.xml.schemas import FIRST_COLLECTION, XmlSchemaCollection
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from redial.tsql import ast
     from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
     from redial_broker.ssb.broker import Broker
@@ -250,15 +251,15 @@ class Database(Part):
         first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
         return self.types.get((first, lowered)) or self.types.get(("dbo", lowered))
 
-    def find_type(self, name: Any, session: SessionState | None = None) -> Any:
+    def find_type(self, name: ast.ObjectName, session: SessionState | None = None) -> Any:
         """``resolve_type`` for a name as parsed (``ast.ObjectName``)."""
         return self.resolve_type(name.schema, name.name, session)
 
-    def find_collection(self, name: Any) -> XmlSchemaCollection | None:
+    def find_collection(self, name: ast.ObjectName) -> XmlSchemaCollection | None:
         """The XML schema collection of a name as parsed; None when there is none."""
         return self.collections.get(((name.schema or "dbo").lower(), name.name.lower()))
 
-    def xml_type(self, name: Any, document: bool) -> SqlType:
+    def xml_type(self, name: ast.ObjectName, document: bool) -> SqlType:
         """The type xml([DOCUMENT] collection). Raises SqlError 6314 for an unknown collection."""
         found = self.find_collection(name)
         if found is None:

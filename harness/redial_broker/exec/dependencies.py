@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TARGETS = (ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.OutputClause)
 
 
-def names_in(node: Any) -> list[ast.ObjectName]:
+def names_in(node: ast.Node) -> list[ast.ObjectName]:
     """Names of objects a syntax tree refers to, each once, in order; #temp tables are left out."""
     local = {"inserted", "deleted"} if isinstance(node, ast.CreateTrigger) else set()
     for part in node.walk():

@@ -168,6 +168,7 @@ def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
 
 def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
     """RETURN value. type_: what a scalar function returns, None for a status."""
+    assert node.value is not None
     value = context.expression(node.value)
     convert = compile_assignment_conversion(value.type, type_ or INT)
     evaluate, empty = value.fn, None if type_ is not None else 0
@@ -295,6 +296,7 @@ def throw(node: ast.Throw, context: Context) -> Run:
             raise error
 
         return rethrow
+    assert node.message is not None and node.state is not None  # all three, or none of them
     number, message, state = (
         context.expression(part) for part in (node.number, node.message, node.state)
     )

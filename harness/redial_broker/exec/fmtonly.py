@@ -51,7 +51,7 @@ def wrapped(nodes: list[Any], not_supported: Any) -> list[Any]:
     return found
 
 
-def result_columns(node: Any, context: Context) -> list[Any] | None:
+def result_columns(node: ast.Node, context: Context) -> list[Any] | None:
     """The columns a SELECT sends to the client; None when it assigns, creates or is no SELECT."""
     if not isinstance(node, ast.SelectStatement):
         return None

@@ -28,7 +28,7 @@ _VERBS = (
 )
 
 
-def target_names(node: Any) -> list[ast.ObjectName | None]:
+def target_names(node: ast.Node) -> list[ast.ObjectName | None]:
     """Names of what a statement writes to; None stands for the current database."""
     if isinstance(node, _VERBS):
         return [None]
@@ -42,7 +42,7 @@ def target_names(node: Any) -> list[ast.ObjectName | None]:
     ]
 
 
-def guarded(run: Any, node: Any, database: Database) -> Any:
+def guarded(run: Any, node: ast.Node, database: Database) -> Any:
     """The statement's run, refused when it writes to a database that is READ_ONLY."""
     databases = database.server.databases if database.server is not None else {}
     for name in target_names(node):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from redial.tsql import ast
     from redial_broker.exec.compiler import ProgramCompiler
     from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
@@ -72,7 +73,7 @@ def flow(*nodes: type) -> Callable[[Flow], Flow]:
     return register
 
 
-def describe(node: Any) -> str:
+def describe(node: ast.Node) -> str:
     """A statement kind as a DBA would name it: CreateServerRole -> CREATE SERVER ROLE."""
     words: list[str] = []
     for letter in type(node).__name__:

@@ -178,7 +178,7 @@ def bind_arguments(
 
 
 def _argument(
-    given: Any, parameter: ParameterInfo, function: Function, node: Any, context: Context
+    given: Any, parameter: ParameterInfo, function: Function, node: ast.Node, context: Context
 ) -> Fn:
     if parameter.table_type is not None:
         raise context.not_supported(node, "a table-valued parameter of a function")

@@ -101,7 +101,7 @@ def _check_place(node: ast.NextValueFor, context: Context) -> None:
         raise context.not_supported(node, "NEXT VALUE FOR here")
 
 
-def _path(top: Any, node: Any) -> list[Any]:
+def _path(top: Any, node: ast.Node) -> list[Any]:
     """The nodes from ``top`` down to ``node``, that one left out; [None] when it is not below."""
     if top is None:
         return [None]

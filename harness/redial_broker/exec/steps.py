@@ -43,7 +43,7 @@ def end_of_program(session: SessionState, _: Values) -> int:
 
 
 def lazy_step(
-    program: Program, pc: int, node: Any, compile_node: Compile, context: Context, work: bool
+    program: Program, pc: int, node: ast.Node, compile_node: Compile, context: Context, work: bool
 ) -> Run:
     """A step that compiles its statement when it is first run, and after each schema change."""
     program.deferred.append((node, compile_node, context))

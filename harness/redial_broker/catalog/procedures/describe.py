@@ -97,13 +97,13 @@ class Inference:
     found: dict[str, Suggestion] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
 
-    def suggest(self, node: Any, type_: SqlType | None, **more: Any) -> None:
+    def suggest(self, node: ast.Node | None, type_: SqlType | None, **more: Any) -> None:
         """Note the type for a variable standing alone in a place; the first place wins."""
         if isinstance(node, ast.Variable) and type_ is not None:
             self.found.setdefault(node.name.lower(), Suggestion(type_, **more))
 
     # ------------------------------------------------------------------ statements
-    def statement(self, node: Any) -> None:
+    def statement(self, node: ast.Node) -> None:
         """One statement and all inside it."""
         for part in node.walk():
             if isinstance(part, ast.TableRef):
@@ -227,7 +227,7 @@ class Inference:
                 return table.types[at]
         return None
 
-    def type_of(self, node: Any) -> SqlType | None:
+    def type_of(self, node: ast.Node) -> SqlType | None:
         """Type of what stands beside a variable, where it is plain to see."""
         if isinstance(node, ast.ColumnRef):
             return self.column(node.parts[-1])

@@ -34,7 +34,7 @@ def broker_of(context: Context) -> Broker:
     return broker
 
 
-def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -> Value:
+def value(context: Context, node: ast.Expression, of: SqlType, what: str, statement: str) -> Value:
     """An expression converted to a type; 8402 when its type cannot be.
 
     what, statement: as error 8402 names them.
@@ -62,22 +62,22 @@ def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -
     return converted
 
 
-def handle(context: Context, node: Any, statement: str) -> Value:
+def handle(context: Context, node: ast.Expression, statement: str) -> Value:
     """A conversation handle, in the form handles are kept in: upper-case text."""
     return value(context, node, UNIQUEIDENTIFIER, "conversation handle", statement)
 
 
-def group(context: Context, node: Any, statement: str) -> Value:
+def group(context: Context, node: ast.Expression, statement: str) -> Value:
     """A conversation group id."""
     return value(context, node, UNIQUEIDENTIFIER, "conversation group", statement)
 
 
-def number(context: Context, node: Any, what: str, statement: str) -> Value:
+def number(context: Context, node: ast.Expression, what: str, statement: str) -> Value:
     """An int."""
     return value(context, node, INT, what, statement)
 
 
-def name(context: Context, node: Any, what: str, statement: str) -> Value:
+def name(context: Context, node: ast.Expression, what: str, statement: str) -> Value:
     """A name given as identifier, string or variable."""
     if isinstance(node, ast.Identifier):
         text = node.text
@@ -97,7 +97,7 @@ def _marked(text: str) -> bytes:
     return _BYTE_ORDER_MARK + text.encode("utf-16-le")
 
 
-def body(context: Context, node: Any) -> Value:
+def body(context: Context, node: ast.Expression) -> Value:
     """A message body as bytes; NULL is error 8433, empty becomes None.
 
     nvarchar stays UTF-16LE without a byte order mark; xml is written with one (observed).

@@ -119,6 +119,7 @@ def _where(node: ast.Receive, context: Context) -> tuple[Callable[..., Any], boo
     if node.where_column is None:
         nothing: dict[str, Any] = {}
         return lambda session, variables: nothing, False
+    assert node.where_value is not None
     if node.where_column.upper() == "CONVERSATION_HANDLE":
         handle = arguments.handle(context, node.where_value, "RECEIVE")
         return lambda session, variables: {

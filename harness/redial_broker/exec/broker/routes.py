@@ -30,7 +30,8 @@ def _options(node: ast.RouteDefinition, context: Context) -> dict[str, Any]:
 
     if text(node.service_name) == CONFIGURATION_SERVICE:
         raise context.not_supported(
-            node.service_name, f"dynamic routing (a route to the service {CONFIGURATION_SERVICE})"
+            node.service_name or node,
+            f"dynamic routing (a route to the service {CONFIGURATION_SERVICE})",
         )
     return {
         "service_name": text(node.service_name),

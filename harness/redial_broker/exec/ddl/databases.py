@@ -7,7 +7,7 @@ value is how the embedded broker works anyway is accepted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import may_be_collation
@@ -183,7 +183,7 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
     raise context.not_supported(node, f"ALTER DATABASE {node.action}")
 
 
-def check_collation(context: Context, node: Any, name: str, database: Database) -> None:
+def check_collation(context: Context, node: ast.Node, name: str, database: Database) -> None:
     """A database has the default collation here: 448 for no collation at all, others are refused."""
     if name.lower() == database.options["collation"].lower():
         return

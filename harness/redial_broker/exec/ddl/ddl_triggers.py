@@ -154,7 +154,7 @@ class DdlFiring(Firing):
         session.rowcount = 0
 
 
-def firing_ddl(run: Run, node: Any, context: Context) -> Run:
+def firing_ddl(run: Run, node: ast.Node, context: Context) -> Run:
     """A statement's run followed by the DDL triggers of its events."""
     events = list(events_of(node))
     if not events:

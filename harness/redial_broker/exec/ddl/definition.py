@@ -70,7 +70,8 @@ class DefinitionBuilder:
         for element in elements:
             self.element(element)
         if not self.columns:
-            raise self.context.not_supported(elements[0] if elements else None, "an empty table")
+            first = cast("ast.Node", elements[0] if elements else None)
+            raise self.context.not_supported(first, "an empty table")
         self.finish()
         return TableDefinition(
             self.table,
@@ -249,7 +250,7 @@ class DefinitionBuilder:
         column.case_sensitive = found.case_sensitive
 
     # ------------------------------------------------------------------ constraints
-    def constraint(self, node: Any, column: Column | None) -> None:
+    def constraint(self, node: ast.Node, column: Column | None) -> None:
         """One constraint or index, of a column or of the table."""
         if isinstance(node, ast.DefaultConstraint):
             self.default(node, column)
@@ -367,7 +368,7 @@ class DefinitionBuilder:
         """Ordinals of the key columns that are declared DESC."""
         return frozenset(o for item, o in zip(items or (), ordinals) if item.descending)
 
-    def ordinals(self, node: Any, items: list[Any] | None, column: Column | None) -> list[int]:
+    def ordinals(self, node: ast.Node, items: list[Any] | None, column: Column | None) -> list[int]:
         """Ordinals of key columns. Raises SqlError 1911, 1909, 1919."""
         if items is None:
             assert column is not None
@@ -394,13 +395,13 @@ class DefinitionBuilder:
         return self.columns[self.ordinal(name)]
 
 
-def source_text(context: Context, node: Any) -> str:
+def source_text(context: Context, node: ast.Node) -> str:
     """The text a node was written as."""
     text: str = context.program.source.slice(node)
     return text
 
 
-def definition_text(context: Context, node: Any) -> str:
+def definition_text(context: Context, node: ast.Node) -> str:
     """A default's text as the catalog shows it: in parentheses, numbers in two pairs."""
     text = source_text(context, node)
     number = isinstance(node, ast.Literal) and node.kind in {"int", "decimal", "float", "money"}

@@ -51,7 +51,7 @@ def _statements(body: list[Any]) -> list[Any]:
     return [part for item in body for part in item.walk() if isinstance(part, ast.Statement)]
 
 
-def _check_statement(node: Any, context: Context) -> None:
+def _check_statement(node: ast.Node, context: Context) -> None:
     if isinstance(node, (ast.ExecuteProcedure, ast.ExecuteString)):
         raise context.fail(node, SqlError(557, aborts="batch"))
     if not isinstance(node, ALLOWED):
@@ -67,7 +67,7 @@ def _check_statement(node: Any, context: Context) -> None:
             raise context.fail(node, SqlError(444, aborts="batch"))
 
 
-def _check_calls(node: Any, context: Context) -> None:
+def _check_calls(node: ast.Node, context: Context) -> None:
     for part in node.walk():
         if (
             isinstance(part, ast.FunctionCall)

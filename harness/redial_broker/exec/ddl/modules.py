@@ -235,7 +235,7 @@ def existing_module(
     return found
 
 
-def check_parameters(node: Any) -> None:
+def check_parameters(node: ast.Node) -> None:
     """Raise SqlError 134 for two parameters of one name, 180 for too many, 346 for a table type."""
     names: set[str] = set()
     for parameter in getattr(node, "parameters", ()):

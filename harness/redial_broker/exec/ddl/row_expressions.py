@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     Condition = Callable[[Any, tuple[Any, ...]], bool | None]
 
 
-def names_of(node: Any) -> frozenset[str]:
+def names_of(node: ast.Node) -> frozenset[str]:
     """Lower-case names of the columns an expression reads."""
     return frozenset(
         part.parts[-1].lower() for part in node.walk() if isinstance(part, ast.ColumnRef)
     )
 
 
-def uses_objects(node: Any) -> bool:
+def uses_objects(node: ast.Node) -> bool:
     """Whether an expression calls a user-defined function or draws from a sequence."""
     return any(calls_function(part) or isinstance(part, ast.NextValueFor) for part in node.walk())
 
@@ -119,7 +119,7 @@ class RowExpressions:
         """An expression over a row, for its type."""
         return compile_expression(node, self.scope(self.context, columns))
 
-    def _binder(self, node: Any, make: Callable[..., Any]) -> Callable[..., Any]:
+    def _binder(self, node: ast.Node, make: Callable[..., Any]) -> Callable[..., Any]:
         if not uses_objects(node):
             return lambda columns: make(self.context, columns)
 

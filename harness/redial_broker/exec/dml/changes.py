@@ -274,7 +274,7 @@ class ChangeCompiler:
         return read
 
 
-def _view_source(target: Target, hints: Hints, node: Any, context: Context) -> Source:
+def _view_source(target: Target, hints: Hints, node: ast.Node, context: Context) -> Source:
     """A view as the target of an INSTEAD OF trigger: its rows, numbered in place of a key."""
     view, table = cast("View", target.view), target.table
     if hints.names:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.types import NVARCHAR_MAX, SqlType
@@ -34,7 +33,7 @@ def json_writer(of: SqlType) -> Text:
     return lambda value: json_string(str(value))
 
 
-def is_json(node: Any) -> bool:
+def is_json(node: ast.Node) -> bool:
     """Whether an expression is JSON already, so that it is written as it is.
 
     A subquery with WITHOUT_ARRAY_WRAPPER is plain text and is escaped ("Remove square brackets").

@@ -64,7 +64,7 @@ def is_windowed_aggregate(name: str) -> bool:
     return name in SUPPORTED - _WITHOUT_OVER
 
 
-def is_aggregate(node: Any) -> bool:
+def is_aggregate(node: ast.Node) -> bool:
     """True for a call of an aggregate function that is not a window function."""
     return (
         isinstance(node, ast.FunctionCall)

@@ -23,6 +23,8 @@ from redial_broker.exec.query.rowset import fit
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Fn, Projection, Rows, Values
+    from redial_broker.exec.query.blocks import Block
+    from redial_broker.exec.query.sources import Source
     from redial_broker.exec.session import SessionState
 
 Column = Callable[[ast.ColumnRef], "int | None"]
@@ -72,7 +74,7 @@ class Body:
     name in errors; checked: WITH CHECK OPTION; derived: a derived table, whose errors differ.
     """
 
-    def __init__(self, make: Callable[..., Any], block: Any) -> None:
+    def __init__(self, make: Callable[..., Any], block: Block) -> None:
         self.make = make
         self.block = block
         self.shown = ""
@@ -139,7 +141,7 @@ class Body:
         number, inner = self.target(choice)
         place = self.block.from_.sources[number].pos
 
-        def choose(node: ast.Node, source: Any) -> Choice | None:
+        def choose(node: ast.Node, source: Source) -> Choice | None:
             return inner if node.pos == place else None
 
         block = self.make(where, scope, choose)
@@ -158,7 +160,7 @@ class Body:
         return rows, self._written(block, source), block.from_.paths
 
     @staticmethod
-    def _securables(source: Any) -> list[Any]:
+    def _securables(source: Source) -> list[Any]:
         own = source.securable
         if own is not None and source.table is not None and source.table.temporary:
             own = None
@@ -227,7 +229,7 @@ def _image(block: Any, source: Any) -> Projection:
     )
 
 
-def _value(block: Any, image: Callable[..., Any]) -> Callable[[int], Fn]:
+def _value(block: Block, image: Callable[..., Any]) -> Callable[[int], Fn]:
     def column(ordinal: int) -> Fn:
         fn = block.items[ordinal].expr.fn
         return lambda session, variables, row: fn(
@@ -238,7 +240,7 @@ def _value(block: Any, image: Callable[..., Any]) -> Callable[[int], Fn]:
 
 
 def _visible(
-    block: Any, where: ast.Predicate | None, image: Callable[..., Any], behind: Written | None
+    block: Block, where: ast.Predicate | None, image: Callable[..., Any], behind: Written | None
 ) -> Callable[..., Any]:
     test = None if where is None else compile_condition(where, block.from_.scope)
     below = behind.visible if behind is not None else None
@@ -252,7 +254,7 @@ def _visible(
 
 
 def narrow(
-    source: Any, conditions: list[Any], names: Any, before: Scope | None = None
+    source: Source, conditions: list[Any], names: Any, before: Scope | None = None
 ) -> list[ast.Predicate]:
     """Move conditions into a source where they can go. Returns those moved, as they were written.
 
@@ -298,7 +300,7 @@ def narrow(
     return [node for node, _ in pairs]
 
 
-def _searched(source: Any, where: list[ast.Predicate], before: Scope) -> bool:
+def _searched(source: Source, where: list[ast.Predicate], before: Scope) -> bool:
     """Read the source once per row before it, if that is by key in every table; else leave it."""
     kept = source.rows, source.paths, source.scope
     try:

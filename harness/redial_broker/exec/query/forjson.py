@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
     from redial_broker.exec.context import Context
+    from redial_broker.exec.query.blocks import Block
     from redial_broker.exec.session import SessionState
 
     Objects = Callable[[list[RowValues]], list[str]]
@@ -26,7 +27,7 @@ TEXT_COLUMN = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR JSON result."""
 
 
-def for_json(node: ast.ForJson, rowset: Rowset, context: Context, block: Any) -> Rowset:
+def for_json(node: ast.ForJson, rowset: Rowset, context: Context, block: Block | None) -> Rowset:
     """The rowset of one row and one column that FOR JSON makes of a query."""
 
     def fail(number: int, *args: object) -> SqlError:
@@ -120,7 +121,7 @@ def _auto(
     node: ast.ForJson,
     columns: list[QueryColumn],
     writers: list[Text],
-    block: Any,
+    block: Block | None,
     fail: Callable[..., SqlError],
     context: Context,
 ) -> Objects:

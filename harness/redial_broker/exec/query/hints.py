@@ -6,7 +6,7 @@ Source: "Table hints" page of the T-SQL reference; error numbers from the errors
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
@@ -126,7 +126,7 @@ def parse_hints(
     )
 
 
-def _index_name(node: Any, context: Context) -> str | int:
+def _index_name(node: ast.Node, context: Context) -> str | int:
     if isinstance(node, ast.Literal) and node.kind == "int" and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Identifier):

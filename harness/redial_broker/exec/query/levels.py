@@ -16,6 +16,8 @@ from redial_broker.exec.expressions.comparison import key_of
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.query.blocks import Block
+    from redial_broker.exec.query.sources import Source
 
 
 @dataclass(slots=True)
@@ -31,7 +33,7 @@ class Level:
     single: bool = False
 
 
-def levels_of(block: Any, columns: list[Any]) -> list[Level] | None:
+def levels_of(block: Block, columns: list[Any]) -> list[Level] | None:
     """The levels of a block, in the order of each source's first column; None without FROM."""
     sources = block.from_.sources
     if not sources:
@@ -64,7 +66,7 @@ def levels_of(block: Any, columns: list[Any]) -> list[Level] | None:
     return found_levels
 
 
-def _name(source: Any) -> str:
+def _name(source: Source) -> str:
     """The alias, else the object as FROM wrote it."""
     name: str = source.alias or source.qualifiers[-1]
     return name

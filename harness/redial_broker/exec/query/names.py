@@ -64,7 +64,7 @@ class Names:
     def _star_reads(star: ast.Star, source: Source) -> bool:
         return not star.qualifier or source.answers(tuple(q.lower() for q in star.qualifier))
 
-    def canonical(self, node: Any) -> Any:
+    def canonical(self, node: ast.Node) -> Any:
         """Nested tuples equal for expressions that mean the same columns, however spelled."""
         if isinstance(node, ast.ColumnRef):
             found = self.one(node)
@@ -119,7 +119,7 @@ def contains(node: ast.Node | None, *classes: type) -> bool:
     return node is not None and any(isinstance(item, classes) for item in node.walk())
 
 
-def walk_here(node: Any) -> Iterator[ast.Node]:
+def walk_here(node: ast.Node) -> Iterator[ast.Node]:
     """Nodes at or below ``node`` that belong to the same query level: subqueries are not entered."""
     stack = [node]
     while stack:

@@ -7,7 +7,7 @@ are refused by name.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.context import Context
     from redial_broker.exec.expressions.scope import Scope
+    from redial_broker.exec.query.blocks import Block
     from redial_broker.exec.query.forxml.clause import Serialize
     from redial_broker.exec.session import SessionState
 
@@ -34,7 +35,9 @@ TEXT_COLUMN = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 _EMPTY = re.compile(r"<([^\s<>/!?]+)((?:\s[^<>]*)?)></\1>")
 
 
-def for_xml(node: ast.ForXml, rowset: Rowset, context: Context, block: Any, scope: Scope) -> Rowset:
+def for_xml(
+    node: ast.ForXml, rowset: Rowset, context: Context, block: Block | None, scope: Scope
+) -> Rowset:
     """The rowset of one row and one column that FOR XML makes of a query."""
     clause = Clause(node, rowset, context, block, dict(scope.namespaces))
     root = _options(clause)
