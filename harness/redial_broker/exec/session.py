@@ -25,7 +25,10 @@ from redial_broker.exec.switches import value
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from redial_broker.engine.storage import Table
     from redial_broker.exec.database import Database
+    from redial_broker.exec.objects import Procedure
+    from redial_broker.exec.principals import Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class SessionState(Part):
     """The executor's view of a session; the instance's Session adds login, requests and the sink.
 
     stream: name of its id stream (commuting ids). sink: where results go (contract in
-    ``instance.results``).
+    ``instance.results``). It and instance may be anything here: their rooms are above this one.
     """
 
     __slots__ = (
@@ -125,8 +128,10 @@ class SessionState(Part):
         self.guids = 0
         self.sink: Any = None
         self.database: Database = cast("Database", None)  # until somebody has logged in
-        self.user: Any = None
-        self.sandbox: Any = None  # (database, user) when it acts as a user of one database
+        self.user: Principal | None = None
+        self.sandbox: tuple[Database, Principal] | None = (
+            None  # (database, user) when it acts as a user of one database
+        )
         self.user_stack: list[Any] = []
         self.login_name = self.original_login = "sa"
         self.app_name = self.host_name = ""
@@ -155,8 +160,8 @@ class SessionState(Part):
         self.return_status = 0
         self.context_info: bytes | None = None
         self.session_context: dict[str, Any] = {}
-        self.temp_tables: dict[str, Any] = {}
-        self.temp_procedures: dict[str, Any] = {}
+        self.temp_tables: dict[str, Table] = {}
+        self.temp_procedures: dict[str, Procedure] = {}
         self.cursors: dict[Any, Any] = {}  # by (depth, name) or number; "@@": opened last
         self.xml_documents: dict[Any, Any] = {}  # handle -> what OPENXML reads; "next": handle
         self.open_keys: frozenset[int] = frozenset()  # databases whose master key is open

@@ -216,8 +216,7 @@ def user_in(session: SessionState, database: Database) -> Principal | None:
     nobody.
     """
     if database is session.database:
-        user: Principal | None = session.user
-        return user
+        return session.user
     return outside_user(session, database)
 
 
@@ -225,8 +224,7 @@ def outside_user(session: SessionState, database: Database) -> Principal | None:
     """The session's user in a database that is not the current one (or not yet)."""
     sandbox = session.sandbox
     if sandbox is not None and database is sandbox[0]:
-        user: Principal | None = sandbox[1]
-        return user
+        return sandbox[1]
     if sandbox is not None and not vouched(session, database):
         return None
     server = database.server
@@ -249,6 +247,7 @@ def enter(session: SessionState, database: Database) -> None:
 
 def vouched(session: SessionState, database: Database) -> bool:
     """Whether a database accepts the identity a session brings from its sandbox."""
+    assert session.sandbox is not None
     source = session.sandbox[0]
     if source.options["trustworthy"]:
         owner = user_for_login(database, source.owner)

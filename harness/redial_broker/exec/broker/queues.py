@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
 from redial_broker.engine.broker_messages import text
@@ -29,6 +29,7 @@ from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
+    from redial_broker.exec.principals import Principal
     from redial_broker.exec.session import SessionState
 
 FILEGROUPS = frozenset({"DEFAULT", "PRIMARY"})
@@ -170,7 +171,8 @@ def _procedure(session: SessionState, queue: Queue, name: ast.ObjectName) -> str
             raise SqlError(9653, shown)
         own = [found.schema, found.name]
     elif found is None and value(session.engine, "missing_activation_procedure") == "allow":
-        own = [name.schema or session.user.default_schema or "dbo", name.name]
+        user = cast("Principal", session.user)
+        own = [name.schema or user.default_schema or "dbo", name.name]
     else:
         raise SqlError(9614, queue.full_name)
     parts = ([database.name] if database is not session.database else []) + own
@@ -180,7 +182,7 @@ def _procedure(session: SessionState, queue: Queue, name: ast.ObjectName) -> str
 def _principal(session: SessionState, stated: ast.Identifier | ast.Literal) -> int:
     """EXECUTE AS SELF, OWNER or 'user'; a user needs IMPERSONATE. Raises SqlError 9611."""
     if isinstance(stated, ast.Identifier):
-        return OWNER if stated.text.upper() == "OWNER" else session.user.id
+        return OWNER if stated.text.upper() == "OWNER" else cast("Principal", session.user).id
     found = session.database.principals.get(str(stated.value).lower())
     if found is None or not has_permission(session, "IMPERSONATE", found):
         raise SqlError(9611, str(stated.value))

@@ -8,7 +8,7 @@ by name.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -247,7 +247,8 @@ def create_role(node: ast.CreateRole, context: Context) -> Run:
         require(session, "CREATE ROLE", database)
         if name.lower() in database.principals:
             raise SqlError(15023, name)
-        owner = find_owner(database, node.owner.text) if node.owner else session.user.id
+        user = cast("Principal", session.user)
+        owner = find_owner(database, node.owner.text) if node.owner else user.id
         number = database.next_number("next_principal")
         put_principal(session, database, Principal(number, name, "R", None, None, owner))
 
