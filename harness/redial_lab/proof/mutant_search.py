@@ -30,7 +30,8 @@ from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.search import Limits, Result, search
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, deployed
-from redial_lab.proof.battery import PROCEDURES, WANTED, Wanted, cases_of, scenario
+from redial_lab.proof.case_scenario import scenario
+from redial_lab.proof.cases import CASES, PROCEDURES, CaseText, cases_of
 from redial_lab.proof.kept_searches import Remembered, Search, digest, sources
 from redial_lab.proof.mutate import Mutation, mutations
 from redial_lab.proof.outcomes import outcome, waits
@@ -79,7 +80,7 @@ class Shipped:
 
 @dataclass(slots=True)
 class Case:
-    """A setup to hunt in. key: of ``battery.WANTED``; scenario: without a mutant; base: what is
+    """A setup to hunt in. key: its name in ``cases``; scenario: without a mutant; base: what is
     installed; first: T-SQL after that; digest: of what decides what is found in it.
     """
 
@@ -146,11 +147,11 @@ def prepare(only: tuple[str, ...] = ()) -> dict[str, Case]:
     """The cases; each is searched as it is when it is first needed. only: these."""
     bases: dict[str, Base] = {}
     cases = {}
-    for key, wanted in WANTED.items():
+    for key, text in CASES.items():
         if only and key not in only:
             continue
-        plain, config = scenario(wanted)
-        rcsi = "isolation=rcsi" in wanted.setup
+        plain, config = scenario(text)
+        rcsi = "isolation=rcsi" in text.setup
         shared = f"{config.model_dump_json()} {rcsi} {dict(plain.switches)}"
         if shared not in bases:
             with given(plain.switches):
@@ -159,15 +160,15 @@ def prepare(only: tuple[str, ...] = ()) -> dict[str, Case]:
                     generated(config),
                     digest(shared, *render(config).values()),
                 )
-        cases[key] = _case(key, wanted, plain, bases[shared])
+        cases[key] = _case(key, text, plain, bases[shared])
     gc.collect()
     gc.freeze()
     return cases
 
 
-def _case(key: str, wanted: Wanted, plain: Scenario, base: Base) -> Case:
-    first = wanted.first + ((TARGET_OFF,) if "lifetimes=1" in wanted.setup else ())
-    return Case(key, plain, base, first, digest(sources(), base.installed, repr(wanted)))
+def _case(key: str, text: CaseText, plain: Scenario, base: Base) -> Case:
+    first = text.first + ((TARGET_OFF,) if "lifetimes=1" in text.setup else ())
+    return Case(key, plain, base, first, digest(sources(), base.installed, repr(text)))
 
 
 def generated(config: Config) -> dict[str, Mutation]:

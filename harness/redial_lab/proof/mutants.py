@@ -15,8 +15,13 @@ from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import accounted, article, deployed, send, small_config
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import hinted, lookup, no_sender_victim
-from redial_lab.proof.wanted import HANDLE, OFF
 
+OFF = "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);"
+HANDLE = (
+    "DECLARE @h uniqueidentifier = (SELECT TOP (1) ce.conversation_handle FROM "
+    "sys.conversation_endpoints AS ce WHERE ce.is_initiator = {} AND ce.state <> 'CD'); "
+)
+"""A live dialog's handle: the initiator's side with 1, the target's with 0."""
 REMOVED = HANDLE.format(1) + "END CONVERSATION @h WITH CLEANUP;"
 """A DBA removes the initiator's side of a dialog."""
 MOST = 20_000

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from rich.console import Console
 
 from redial_lab.explore.shorten import switches
-from redial_lab.proof.battery import LARGE, WANTED, scenario
+from redial_lab.proof.case_scenario import scenario
+from redial_lab.proof.cases import CASES, LARGE
 from redial_lab.proof.kept_searches import Remembered, Search, sources
 from redial_lab.proof.mutant_search import Case, Found, counts, generated, hunt, prepare, summed
 from redial_lab.proof.mutants import HISTORY, find_listed, shortened
@@ -25,7 +26,7 @@ UNFINISHED = ""
 
 def all_names(only: str = "*") -> list[str]:
     """Every generated mutant of every configuration of the cases, in their order."""
-    configs = {plain.model_dump_json(): plain for _, plain in map(scenario, WANTED.values())}
+    configs = {plain.model_dump_json(): plain for _, plain in map(scenario, CASES.values())}
     names = dict.fromkeys(name for config in configs.values() for name in generated(config))
     return [name for name in names if fnmatchcase(name, only)]
 

@@ -32,7 +32,7 @@ seconds of a processor of a machine with two busy ones; none was taken on SQL Se
 found when a claim of [explorer.md](../explorer.md) is violated, when some order of steps comes to rest
 in an outcome the shipped text comes to in no order (errors told, rows, endpoints, timers, open
 transactions, XACT_ABORT), or when somebody waits for something nobody waits for with the shipped
-text; the case is exhausted with that. Cases: `harness/redial_lab/proof/battery*.py`. Steps: of the shortest
+text; the case is exhausted with that. Cases: `harness/redial_lab/proof/cases`. Steps: of the shortest
 trace for the sixteen, as first met for the others. A turn is what one session does until somebody
 else acts; all of its steps are in the trace. A name with @pool, @single ... is of the text
 that is different with that choice. What no case finds is named at the end with a reason.

@@ -9,8 +9,8 @@ import pytest
 from redial_lab.explore import Limits, search
 from redial_lab.proof.audit_setups import EVENT, TIDY
 from redial_lab.proof.claims import DESCRIBED, ON_F255
+from redial_lab.proof.mutants import HANDLE
 from redial_lab.proof.setups import FAULTS, Setup
-from redial_lab.proof.wanted import HANDLE
 
 MOST = Limits(transitions=15_000)
 BAD = {
