@@ -25,7 +25,7 @@ from redial.tsql.ast.queries import (
 )
 
 if TYPE_CHECKING:
-    from redial.tsql.ast.ddl import ColumnDef, ComputedColumn
+    from redial.tsql.ast.ddl import ColumnDef
     from redial.tsql.ast.flow import CursorName, ExecuteProcedure, ExecuteString
 
 
@@ -167,5 +167,5 @@ class InsertBulk(Statement):
     """INSERT BULK, what drivers send before a bulk load. columns: names and types."""
 
     target: ObjectName
-    columns: list[ColumnDef | ComputedColumn]
+    columns: list[ColumnDef]
     options: list[Option]

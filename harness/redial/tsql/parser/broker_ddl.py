@@ -348,7 +348,7 @@ class BrokerDdlParser(ModuleParser):
             state = self.expect_any("STARTED", "STOPPED", "DISABLED")
         if self.accept("AS"):
             protocol = self.expect_any("TCP", "HTTP")
-            protocol_options = self.option_list()
+            protocol_options = self.parenthesised(self._protocol_option)
         if self.accept("FOR"):
             purpose = self.expect_any("SERVICE_BROKER", "TSQL", "DATABASE_MIRRORING", "SOAP")
             self.expect("(")
@@ -371,6 +371,14 @@ class BrokerDdlParser(ModuleParser):
             purpose_options,
         )
 
+    def _protocol_option(self) -> Option:
+        """Read an option of AS TCP; a port is a whole number."""
+        start = self.starts[self.i]
+        if not self.accept_all("LISTENER_PORT", "="):
+            return self.option()
+        value = self.integer()
+        return Option(start, self.last_end(), "LISTENER_PORT", value)
+
     def _endpoint_option(self) -> Option:
         """Read ``NAME = word word ..``, e.g. AUTHENTICATION = WINDOWS NEGOTIATE CERTIFICATE c.
 
@@ -380,7 +388,8 @@ class BrokerDdlParser(ModuleParser):
         i = self.i
         option = Option(self.starts[i], self.ends[i], self.word())
         self.expect("=")
-        option.value = self._option_scalar()
+        whole = option.name == "MESSAGE_FORWARD_SIZE"
+        option.value = self.integer() if whole else self._option_scalar()
         words = []
         while (self.kinds[self.i] in (WORD, KEYWORD) or self.at_identifier()) and self.words[
             self.i + 1

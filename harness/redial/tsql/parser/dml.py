@@ -9,7 +9,6 @@ from redial.tsql.ast import (
     ColumnDef,
     ColumnMethod,
     ColumnRef,
-    ComputedColumn,
     CurrentOf,
     CursorName,
     DefaultValues,
@@ -53,7 +52,7 @@ class DmlParser(QueryParser):
         """Read what follows EXEC."""
         raise NotImplementedError
 
-    def column_definition(self) -> ColumnDef | ComputedColumn:
+    def result_column(self) -> ColumnDef:
         """Read a column with its type."""
         raise NotImplementedError
 
@@ -78,13 +77,21 @@ class DmlParser(QueryParser):
         }
         if word not in changes:
             self.unexpected()
+        self._no_bulk()
         statement = changes[word](start)
         if isinstance(statement, (Insert, Update, Delete, Merge)):
             statement.with_ = with_
         return statement
 
+    def _no_bulk(self) -> None:
+        """INSERT BULK stands by itself: behind no WITH and in no FROM."""
+        if self.words[self.i] == "INSERT" and self.words[self.i + 1] == "BULK":
+            self.i += 1
+            self.unexpected()
+
     def data_change(self) -> Insert | InsertBulk | Update | Delete | Merge:
         """Read a data change with OUTPUT standing as a table."""
+        self._no_bulk()
         start = self.starts[self.i]
         word = self.words[self.i]
         changes = {"INSERT": self.insert, "UPDATE": self.update, "DELETE": self.delete}
@@ -169,7 +176,7 @@ class DmlParser(QueryParser):
         target = self.object_name()
         columns = []
         if self.words[self.i] == "(":
-            columns = self.parenthesised(self.column_definition)
+            columns = self.parenthesised(self.result_column)
         options = self.parenthesised(self._bulk_option) if self.accept("WITH") else []
         return InsertBulk(start, self.last_end(), target, columns, options)
 

@@ -6,7 +6,6 @@ from redial.tsql.ast import (
     BinaryOp,
     CloseCursor,
     ColumnDef,
-    ComputedColumn,
     CursorDefinition,
     CursorName,
     DeallocateCursor,
@@ -118,10 +117,10 @@ class ExecuteParser(FlowParser):
                 value = self.expect_any("NONE", "UNDEFINED")
         return Option(start, self.last_end(), name, value)
 
-    def _result_set(self) -> list[ColumnDef | ComputedColumn]:
+    def _result_set(self) -> list[ColumnDef]:
         if self.words[self.i] == "AS":
             self.not_supported("WITH RESULT SETS AS")
-        return self.parenthesised(self.column_definition)
+        return self.parenthesised(self.result_column)
 
     def _execute_string(self, start: int) -> ExecuteString:
         self.expect("(")

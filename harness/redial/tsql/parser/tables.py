@@ -84,15 +84,25 @@ class TableParser(OptionParser):
         name = self.name()
         if self.accept("AS"):
             return self._computed_column(start, name)
-        if name.lower() == "timestamp" and self.kinds[self.i] in (OPERATOR, KEYWORD):
-            data_type = self._timestamp_type()
-        else:
-            data_type = self.data_type()
-        column = ColumnDef(start, start, name, data_type)
+        column = ColumnDef(start, start, name, self._column_type(name))
         while self._column_property(column):
             pass
         column.end = self.last_end()
         return column
+
+    def result_column(self) -> ColumnDef:
+        """Read a column of rows, not of a table: ``name type [COLLATE c] [NULL | NOT NULL]``."""
+        start = self.starts[self.i]
+        name = self.name()
+        column = ColumnDef(start, start, name, self._column_type(name))
+        while self.words[self.i] in ("COLLATE", "NOT", "NULL") and self._column_property(column):
+            pass
+        column.end = self.last_end()
+        return column
+
+    def _column_type(self, name: str) -> DataType:
+        bare = name.lower() == "timestamp" and self.kinds[self.i] in (OPERATOR, KEYWORD)
+        return self._timestamp_type() if bare else self.data_type()
 
     def _timestamp_type(self) -> DataType:
         """A column called just ``timestamp`` has that type (timestamp page)."""

@@ -80,10 +80,7 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
     options = _options(node, context)
     names = [column.name for column in node.columns] or None
     chosen = insert_columns(target, names, context, node)
-    types = [
-        resolve_type(cast("ast.ColumnDef", column).data_type, COLUMN, alias_type(context))
-        for column in node.columns
-    ]
+    types = [resolve_type(column.data_type, COLUMN, alias_type(context)) for column in node.columns]
     for ordinal in chosen.ordinals:
         if target.table.columns[ordinal].rowversion:
             raise context.fail(node, SqlError(273, aborts="scope"))

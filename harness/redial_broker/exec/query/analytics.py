@@ -5,6 +5,7 @@ Sources: pages of RANK, NTILE, LAG, FIRST_VALUE, CUME_DIST, PERCENT_RANK, PERCEN
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -202,8 +203,8 @@ def _percentile(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Window
     if len(node.arguments) != 1:
         raise SqlError(174, node.name.name, 1, aborts="scope")
     share = node.arguments[0]
-    written: Any = share.value if isinstance(share, ast.Literal) else None
-    if not isinstance(share, ast.Literal) or not 0 <= float(written) <= 1:
+    written = share.value if isinstance(share, ast.Literal) else None
+    if not isinstance(written, (int, float, Decimal)) or not 0 <= written <= 1:
         raise scope.refuse(f"{name} of anything but a constant from 0 to 1", node)
     part = float(written)
     value = compile_expression(node.within_group[0].value, scope)

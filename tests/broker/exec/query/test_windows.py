@@ -159,6 +159,13 @@ def test_what_is_no_window_is_an_error(lab, expression, number):
     assert lab.error(f"SELECT {expression} FROM w") == number
 
 
+@pytest.mark.parametrize("share", ["NULL", "'x'", "0x01", "1.5", "id"])
+@pytest.mark.parametrize("name", ["PERCENTILE_CONT", "PERCENTILE_DISC"])
+def test_a_share_that_is_no_number_from_0_to_1_is_refused_by_name(lab, name, share):
+    expression = f"{name}({share}) WITHIN GROUP (ORDER BY x) OVER ()"
+    assert lab.error(f"SELECT {expression} FROM w") == 60001
+
+
 # ---------------------------------------------------------------------- statistics
 def test_statistics_of_samples_and_populations(lab):
     assert lab.rows("SELECT VAR(x), VARP(x), ROUND(STDEV(x), 6), ROUND(STDEVP(x), 6) FROM w") == [
