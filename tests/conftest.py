@@ -21,7 +21,9 @@ from tests.sampling import FULL, SMALL, full, sample
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
 
-settings.register_profile("redial", deadline=None, derandomize=True)
+settings.register_profile(
+    "redial", deadline=None, derandomize=True, max_examples=100 if full() else 40
+)
 settings.load_profile("redial")
 
 

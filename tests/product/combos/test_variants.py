@@ -26,7 +26,7 @@ def test_the_list_of_variants_is_printed_and_names_each_once(capsys):
     assert len(VARIANTS) == len(LISTING.variants) > 0
 
 
-@pytest.mark.sampled(every=12, meets=("name",))
+@pytest.mark.sampled(every=60, meets=("name",))
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_works_survives_and_goes(name):
     """Feature idempotent deploy, rollback / uninstall, templates / multi-service config: RW renders one

@@ -143,6 +143,7 @@ def test_a_failing_batch_names_file_line_and_the_servers_message(connect):
     assert caught.value.number == 2714
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("number", range(0, 32, 5))
 def test_a_deployment_cut_off_after_any_file_converges_when_run_again(connect, number):
     class Cut(Exception):

@@ -75,20 +75,21 @@ def proven(scripts: list[str], name: str, using) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=24, last=False)
+@pytest.mark.sampled(every=60, last=False)
 @pytest.mark.parametrize("path", rendered().values(), ids=rendered())
 def test_a_rendered_file_says_the_same_after_fix(path, using):
     proven([path.read_text(encoding="utf-8")], path.name, using)
 
 
 @pytest.mark.oracle
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("seed", seeds(), ids=lambda seed: seed.number)
 def test_the_seeds_say_the_same_after_fix(seed, using):
     proven(list(seed.texts.values()), seed.number, using)
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=8)
+@pytest.mark.sampled(every=20)
 @pytest.mark.parametrize("number", range(len(corpus())))
 def test_statements_of_every_kind_say_the_same_after_fix(number, using):
     proven(corpus()[number], f"corpus {number}", using)

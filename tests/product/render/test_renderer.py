@@ -13,6 +13,7 @@ from redial.paths import CONFIGS, DOCS, GENERATED, SQL, TEMPLATES
 from redial.render import RenderError, check, render, write
 from redial.render.renderer import HEADER
 from redial.tsql import parse_script, split_batches
+from tests.sampling import full
 
 AUDIT = load(CONFIGS / "audit.toml")
 ARTICLE = AUDIT.model_copy(
@@ -145,7 +146,7 @@ def test_hostile_names_change_no_statement():
             assert skeleton(hostile[name]) == skeleton(plain[name]), name
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15 if full() else 5, deadline=None)
 @given(st.text(st.sampled_from("]['\"-*/;%GO \u0416"), min_size=1, max_size=60))
 def test_any_name_keeps_the_statements_as_they_are(name):
     plain, hostile = render(hostile_config("plain")), render(hostile_config(f"x{name}"))

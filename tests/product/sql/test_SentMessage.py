@@ -107,6 +107,7 @@ def test_a_dead_letter_of_the_target_takes_the_copy_with_it():
 
 
 # ---------------------------------------------------------------------- findings 1 and 2
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("switches", RACES, ids=str)
 @pytest.mark.parametrize("how", ["", " WITH ERROR = 50001 DESCRIPTION = N'x'", " WITH CLEANUP"])
 def test_an_operator_ends_the_target_s_side_under_an_open_transaction(how, switches):
@@ -130,6 +131,7 @@ def test_an_operator_ends_the_target_s_side_under_an_open_transaction(how, switc
     assert lab.rows(COPIES) == []
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("switches", RACES, ids=str)
 def test_a_transaction_outlives_the_lifetime_of_its_dialog(switches):
     """The review's first story: two sends, a lifetime that ends, COMMIT; and with a third send."""
@@ -192,6 +194,7 @@ def test_a_trigger_on_the_table_is_refused_by_the_send_that_meets_it():
 
 
 # ---------------------------------------------------------------------- another database
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("switches", RACES, ids=str)
 def test_with_the_target_in_another_database_copies_go_when_it_has_said_so(switches):
     two = Two(**switches)

@@ -11,7 +11,7 @@ from . import catalog
 from .bare import Bare, another, fresh_catalog, installation
 from .lab import AUDIT, Client
 
-STRIDE = crash_stride(15)
+STRIDE = crash_stride(31)
 """Every how many batches the test of a killed change kills."""
 
 CHOICES = [(Key(key), Recycle(recycle)) for key, recycle in PAIRS]

@@ -8,7 +8,7 @@ from . import catalog
 from .bare import Bare, another, fresh_catalog, installation, removal
 from .lab import AUDIT, Client, send
 
-STRIDE = crash_stride(23)
+STRIDE = crash_stride(47)
 """Every how many places a test kills: 1 is all of them, and takes minutes."""
 
 

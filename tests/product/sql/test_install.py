@@ -91,6 +91,7 @@ def test_the_settings_of_the_connection_do_not_reach_the_modules(lab, clean, fir
     assert {row[1:3] for row in installed(lab)["modules"]} == {(1, 1)}
 
 
+@pytest.mark.sampled(every=12)
 @pytest.mark.parametrize("failing", WORKING, ids=titled)
 def test_a_batch_that_fails_is_the_last_that_runs_and_the_next_run_converges(lab, clean, failing):
     """Feature idempotent deploy: sqlcmd and SSMS go on after an error, the script does not. Whoever

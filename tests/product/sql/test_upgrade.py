@@ -196,7 +196,7 @@ def test_a_deployment_over_no_copies_killed_at_any_statement_is_finished_by_the_
     bare.run(batches[:first])
     t1.session.close()
     start = bare.instance.snapshot()
-    killed, stride = 0, crash_stride(17)
+    killed, stride = 0, crash_stride(37)
     while bare.killed_after(batches[first : last + 1], killed * stride):
         t1 = Client(bare)
         t1.submit(message(3))  # refused while the gate is closed
