@@ -43,6 +43,7 @@ ORDERLY = Fault(
 """An operator who ends the target's side by the procedure made for it."""
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "switches",
     [
@@ -66,6 +67,7 @@ def test_it_keeps(case):
     assert outcome(CASE[case].setup(A)) == KEPT
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "switches",
     [

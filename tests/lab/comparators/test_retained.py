@@ -48,6 +48,7 @@ def test_it_keeps(case):
     assert outcome(CASE[case].setup(B)) == KEPT
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "switches",
     [

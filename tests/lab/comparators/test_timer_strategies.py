@@ -83,6 +83,7 @@ def test_alone_each_recycles_as_meant(name):
     ],
     ids=["application", "application, order by key, exactly once", "pool"],
 )
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_each_can_be_combined_with_the_other_choices(name, choices):
     try:

@@ -121,6 +121,7 @@ SETUPS = [
 """Small ones, with every kind of step."""
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("text", SETUPS)
 def test_it_finds_what_the_whole_search_finds(text):
     whole, violations, states, exhausted = outcomes(search, Setup.parse(text).scenario())
@@ -143,6 +144,7 @@ def test_it_finds_what_the_whole_search_finds_in_a_users_file(name):
     assert ends[0] == ends[1]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "text",
     [
@@ -238,6 +240,7 @@ class Doubting(Persistent):
         super()._take(entry, bit)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     "text",
     [
