@@ -11,15 +11,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Server:
-    """A server to tell a story to.
-
-    label: what it is, printed beside every figure. odbc: connection string, database included.
-    wait: lets the given seconds pass (a virtual clock is advanced, real time is slept).
-    """
+    """A server to tell a story to."""
 
     label: str
+    """What it is, printed beside every figure."""
     odbc: str
+    """Connection string, database included."""
     wait: Callable[[float], None] = time.sleep
+    """Lets the given seconds pass (a virtual clock is advanced, real time is slept)."""
 
     def connect(self, autocommit: bool = True) -> Any:
         """A DB-API connection of its own. Raises pyodbc.Error."""

@@ -25,15 +25,13 @@ BROKER = [sys.executable, "-m", "redial.cli.broker", "--port", "0"]
 
 @dataclass(frozen=True)
 class BrokerProcess:
-    """A broker that accepts connections. odbc and jdbc lead to master.
-
-    log: the last lines it has written to standard error; a healthy broker writes none.
-    """
+    """A broker that accepts connections. odbc and jdbc lead to master."""
 
     process: subprocess.Popen[str]
     odbc: str
     jdbc: str
     log: deque[str]
+    """The last lines it has written to standard error; a healthy broker writes none."""
 
 
 @contextmanager

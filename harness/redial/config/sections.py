@@ -90,15 +90,16 @@ class Queues(Section):
 class Contract(Section):
     """The contract and the types of our own in it.
 
-    end_of_stream closes a dialog. landed: by it the target tells the sender's database up to where
-    it has accounted for a dialog's messages; used where the two are different databases. previous:
-    names of earlier versions that dialogs and callers may still use.
+    end_of_stream closes a dialog.
     """
 
     name: Name
     end_of_stream: Name = "EndOfStream"
     landed: Name = "Landed"
+    """By it the target tells the sender's database up to where it has accounted for a dialog's
+    messages; used where the two are different databases."""
     previous: list[Name] = Field(default=[], max_length=10)
+    """Names of earlier versions that dialogs and callers may still use."""
 
 
 class MessageType(Section):
@@ -109,12 +110,7 @@ class MessageType(Section):
 
 
 class Conversation(Section):
-    """Who shares a dialog, when it is replaced, what is promised of its messages.
-
-    lifetime_seconds: after so long the broker ends a dialog by itself, with an error.
-    longest_transaction_seconds: how long a transaction of a caller's may stay open after it has
-    sent; with it the lifetime is checked, and a dialog is replaced before its end.
-    """
+    """Who shares a dialog, when it is replaced, what is promised of its messages."""
 
     key: Annotated[Key, AfterValidator(_available)] = Key.SPID
     recycle: Annotated[Recycle, AfterValidator(_available)] = Recycle.TIMER
@@ -123,7 +119,10 @@ class Conversation(Section):
     delivery: Annotated[Delivery, AfterValidator(_available)] = Delivery.AT_LEAST_ONCE
     encryption: bool = False
     lifetime_seconds: int = Field(default=MAX_LIFETIME, ge=2, le=MAX_LIFETIME)
+    """After so long the broker ends a dialog by itself, with an error."""
     longest_transaction_seconds: int = Field(default=3600, ge=1, le=2_592_000)
+    """How long a transaction of a caller's may stay open after it has sent; with it the lifetime is
+    checked, and a dialog is replaced before its end."""
 
 
 class Timer(Section):
@@ -152,9 +151,10 @@ class Pool(Section):
 
 
 class Envelope(Section):
-    """who: each message carries login, program and host of its caller and the time."""
+    """What travels in front of each body."""
 
     who: bool = False
+    """Each message carries login, program and host of its caller and the time."""
 
 
 class ExactlyOnce(Section):
@@ -204,16 +204,16 @@ class Priority(Section):
 
 
 class Operations(Section):
-    """agent_job: also render SQL Server Agent jobs; retire_minutes: how often idle ones retire
-    (without rows to retire: a job of every 5 minutes for usp_ResendStranded).
-
-    resend_limit: with more pending on a dialog that has failed, activation leaves the resend, which
-    is one transaction, to an operator (docs/facts.md, F-373).
-    """
+    """What runs beside the queues, and how much of it at a time."""
 
     agent_job: bool = False
+    """Also render SQL Server Agent jobs."""
     retire_minutes: int = Field(default=15, ge=1, le=1_440)
+    """How often idle conversations retire; without rows to retire, a job of every 5 minutes runs
+    usp_ResendStranded."""
     resend_limit: int = Field(default=100_000, ge=1, le=2_000_000_000)
+    """With more pending on a dialog that has failed, activation leaves the resend, which is one
+    transaction, to an operator (docs/facts.md, F-373)."""
 
 
 class Security(Section):

@@ -55,12 +55,13 @@ def lint_text(text: str, options: Options | None = None) -> list[Finding]:
 
 @dataclass(slots=True)
 class _Parsed:
-    """A batch, None when it does not parse. found: what parsing it found; shifts: where semicolons
-    were put in."""
+    """A batch, None when it does not parse."""
 
     batch: ast.Batch | None = None
     found: list[Finding] = field(default_factory=list)
+    """What parsing it found."""
     shifts: list[tuple[int, int]] = field(default_factory=list)
+    """Where semicolons were put in."""
 
 
 def _parse(sql: str, first_line: int) -> _Parsed:

@@ -15,28 +15,25 @@ N3 = TypeVar("N3", bound=ast.Node)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What rules have to know about the scripts.
-
-    table: name of the table that holds the open conversations (R); handle: its column with
-    the conversation handle. file_settings: whether files are object files, which begin with their
-    SET options (rule SB12); a snippet is not one.
-    """
+    """What rules have to know about the scripts."""
 
     table: str = "SessionConversations"
+    """Name of the table that holds the open conversations (R)."""
     handle: str = "Handle"
+    """Its column with the conversation handle."""
     file_settings: bool = True
+    """Whether files are object files, which begin with their SET options (rule SB12); a snippet is
+    not one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What only the whole script tells.
-
-    activated: names (lower case, without schema) of the procedures that run inside activation.
-    settings: options that are ON before the script does anything else than setting some.
-    """
+    """What only the whole script tells."""
 
     activated: frozenset[str]
+    """Names (lower case, without schema) of the procedures that run inside activation."""
     settings: frozenset[str]
+    """Options that are ON before the script does anything else than setting some."""
 
 
 class Module:
@@ -152,9 +149,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """line, column: 1-based, in the file."""
+    """Something a rule found."""
 
     line: int
     column: int
+    """line, column: 1-based, in the file."""
     code: str
     text: str = field(compare=False)

@@ -14,12 +14,15 @@ from redial.render.renderer import HEADER
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """number, title: of the seed. texts: file name -> T-SQL. note: what the reader must know."""
+    """One of the five articles' T-SQL."""
 
     number: str
     title: str
+    """number, title: of the seed."""
     note: str
+    """What the reader must know."""
     texts: dict[str, str]
+    """File name -> T-SQL."""
     options: Options = field(default_factory=Options)
 
     def findings(self) -> list[tuple[str, Finding, str]]:

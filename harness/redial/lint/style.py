@@ -27,11 +27,12 @@ types, writes [audit].[MessageBatch] in lower case, which a database may take fo
 
 @dataclass(frozen=True, slots=True)
 class StyleFinding:
-    """One of sqlfluff's. line, column: of the template, 1-based."""
+    """One of sqlfluff's."""
 
     path: Path
     line: int
     column: int
+    """line, column: of the template, 1-based."""
     code: str
     text: str
 

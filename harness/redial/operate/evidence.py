@@ -44,51 +44,48 @@ class Connection(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """One landed, pending or dead-lettered message. type: the message type's name."""
+    """One landed, pending or dead-lettered message."""
 
     conversation: str
     sequence: int
     type: str
+    """The message type's name."""
     identity: Identity | None = None
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Dialog:
-    """One row of ConversationLog. messages: user messages sent on it, None while it is open.
-
-    resent: those of them that went out again on another dialog.
-    """
+    """One row of ConversationLog."""
 
     conversation: str
     messages: int | None
+    """User messages sent on it, None while it is open."""
     end_of_stream: bool
     ended: bool
     resent: int = 0
+    """Those of them that went out again on another dialog."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One row of sys.conversation_endpoints. in_use: its handle is in SessionConversations."""
+    """One row of sys.conversation_endpoints."""
 
     conversation: str
     initiator: bool
     state: str
     in_use: bool
+    """Its handle is in SessionConversations."""
 
 
 @dataclass
 class Evidence:
     """Everything the verdict is computed from. landed is in the order of landing; rows of one
     conversation that landed at one moment, as those of a batch do, are in that of their numbers:
-    nobody promises how the rowversions go within one INSERT (F-365).
-
-    booked: per conversation, how many of its first messages were accounted for and deleted before.
-    user_types: message types callers send. errors: rows of ErrorLog as (number, text).
-    deadlocks: the server's reports of deadlocks with a module of this configuration, in words.
-    """
+    nobody promises how the rowversions go within one INSERT (F-365)."""
 
     user_types: frozenset[str]
+    """Message types callers send."""
     end_of_stream: str
     landed: list[Row] = field(default_factory=list)
     pending: list[Row] = field(default_factory=list)
@@ -96,8 +93,11 @@ class Evidence:
     dialogs: list[Dialog] = field(default_factory=list)
     endpoints: list[Endpoint] = field(default_factory=list)
     errors: list[tuple[int | None, str]] = field(default_factory=list)
+    """Rows of ErrorLog as (number, text)."""
     deadlocks: list[str] = field(default_factory=list)
+    """The server's reports of deadlocks with a module of this configuration, in words."""
     booked: dict[str, int] = field(default_factory=dict)
+    """Per conversation, how many of its first messages were accounted for and deleted before."""
 
 
 def collect(connection: Connection, config: Config, identify: Identify) -> Evidence:

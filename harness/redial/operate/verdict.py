@@ -14,14 +14,13 @@ SHOWN = 3
 
 @dataclass
 class Clients:
-    """What the callers know. unknown: sent, but the connection broke before the answer came.
-
-    errors: (number, text) of every error a caller saw, retried or not.
-    """
+    """What the callers know."""
 
     sent: set[Identity] = field(default_factory=set)
     unknown: set[Identity] = field(default_factory=set)
+    """Sent, but the connection broke before the answer came."""
     errors: list[tuple[int, str]] = field(default_factory=list)
+    """(number, text) of every error a caller saw, retried or not."""
 
 
 @dataclass

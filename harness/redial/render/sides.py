@@ -30,22 +30,22 @@ OBJECTS = {
 
 @dataclass(frozen=True)
 class Side:
-    """What a database holds: ``here`` in templates.
-
-    folder: of its files, below the configuration's. queues: the names. services: (name, queue,
-    whether dialogs may target it). own_key, other_key: names of the certificates of the dialogs
-    between two databases, of the user who owns the other one, of binding and route. database: the
-    target's; without one a word that no installed template shows.
-    """
+    """What a database holds: ``here`` in templates."""
 
     initiator: bool
     target: bool
     folder: str
+    """Of its files, below the configuration's."""
     queues: tuple[str, ...]
+    """The names."""
     services: tuple[tuple[str, str, bool], ...]
+    """(name, queue, whether dialogs may target it)."""
     own_key: str
     other_key: str
+    """own_key, other_key: names of the certificates of the dialogs between two databases, of the
+    user who owns the other one, of binding and route."""
     database: str
+    """The target's; without one a word that no installed template shows."""
 
     @property
     def apart(self) -> bool:

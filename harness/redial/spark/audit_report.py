@@ -15,7 +15,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Finding:
-    """A conversation or key that is not as it should be. ranges: the first missing numbers."""
+    """A conversation or key that is not as it should be."""
 
     name: str
     state: str
@@ -25,6 +25,7 @@ class Finding:
     dead: int
     pending: int
     ranges: list[tuple[int, int]]
+    """The first missing numbers."""
 
     def missing(self) -> str:
         """The missing numbers, shortened."""
@@ -34,60 +35,63 @@ class Finding:
 
 @dataclass
 class Profile:
-    """Over time and by size. times: (start of the slice, messages landed in it). latencies: (upper
-    edge in ms, messages). quantiles: 0.5, 0.9, 0.99, 0.999 and the greatest, in ms, each at most
-    4.5 % too high; empty when nothing says when a message was sent. ages: seconds from
-    begin to EndOfStream of recycled dialogs: (upper edge, dialogs). oldest_open: seconds from the
-    begin of the oldest open dialog to the last row landed. overlaps: recycles at which the older
-    dialog of a key went on landing after the next one had begun to, longest_overlap in seconds.
-    """
+    """Over time and by size."""
 
     times: list[tuple[datetime, int]] = field(default_factory=list)
+    """(start of the slice, messages landed in it)."""
     latencies: list[tuple[float, int]] = field(default_factory=list)
+    """(upper edge in ms, messages)."""
     quantiles: dict[str, float] = field(default_factory=dict)
+    """0.5, 0.9, 0.99, 0.999 and the greatest, in ms, each at most 4.5 % too high; empty when
+    nothing says when a message was sent."""
     backwards: int = 0
     ages: list[tuple[float, int]] = field(default_factory=list)
+    """Seconds from begin to EndOfStream of recycled dialogs: (upper edge, dialogs)."""
     age_quantiles: dict[str, float] = field(default_factory=dict)
     oldest_open: float | None = None
+    """Seconds from the begin of the oldest open dialog to the last row landed."""
     overlaps: int = 0
+    """Recycles at which the older dialog of a key went on landing after the next one had begun to,
+    longest_overlap in seconds."""
     longest_overlap: float = 0.0
 
 
 @dataclass
 class Report:
     """The verdict on what landed. Counts are of messages (EndOfStream rows included in landed)
-    unless they say conversations or keys.
-
-    landed: rows. lost: numbers that should be there and are nowhere. lost_by_key: the same, counted
-    by the numbers within keys; a message lost to both counts is in both. dropped: repeats the
-    target refused (exactly_once), of which nothing says which number they had. repeated: rows of a
-    number beyond the first. resent: rows of a message id beyond the first, under numbers of their
-    own. late: numbers landed after a higher one of their conversation. after_end: numbers beyond
-    EndOfStream's. unlogged: conversations without a row in ConversationLog. unnamed: rows of
-    ConversationLog without a conversation id, which nothing can be compared with.
-    """
+    unless they say conversations or keys."""
 
     label: str = ""
     exact: bool = False
     landed: int = 0
+    """Rows."""
     conversations: int = 0
     complete: int = 0
     closing: int = 0
     open: int = 0
     unlogged: int = 0
+    """Conversations without a row in ConversationLog."""
     unnamed: int = 0
+    """Rows of ConversationLog without a conversation id, which nothing can be compared with."""
     suspects: int = 0
     lost: int = 0
+    """Numbers that should be there and are nowhere."""
     dropped: int = 0
+    """Repeats the target refused (exactly_once), of which nothing says which number they had."""
     dead_lettered: int = 0
     resent_by_log: int = 0
     pending: int = 0
     repeated: int = 0
+    """Rows of a number beyond the first."""
     resent: int = 0
+    """Rows of a message id beyond the first, under numbers of their own."""
     late: int = 0
+    """Numbers landed after a higher one of their conversation."""
     after_end: int = 0
+    """Numbers beyond EndOfStream's."""
     keys: int = 0
     lost_by_key: int = 0
+    """The same, counted by the numbers within keys; a message lost to both counts is in both."""
     unsettled_by_key: int = 0
     repeated_by_key: int = 0
     overtaken_keys: int = 0

@@ -31,35 +31,29 @@ PARTITIONS = 2
 
 @dataclass(frozen=True)
 class Step:
-    """What the Spark process does: land the table of ``config`` in ``path``, audit it: ``page``.
-
-    odbc: has a password, so it goes over standard input and never onto a command line.
-    """
+    """What the Spark process does: land the table of ``config`` in ``path``, audit it: ``page``."""
 
     odbc: str
+    """Has a password, so it goes over standard input and never onto a command line."""
     config: dict[str, Any]
     path: str
     page: str
 
 
 class Found(TypedDict):
-    """What the Spark process writes as JSON. delays: carrier, flights, mean delay in minutes."""
+    """What the Spark process writes as JSON."""
 
     rows: int
     batches: int
     delays: list[tuple[str, int, float]]
+    """Carrier, flights, mean delay in minutes."""
     verdict: str
     clean: bool
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What Spark wrote and found.
-
-    delays: carrier -> (flights, mean departure delay in minutes); expected: the same, computed
-    from the original data without Spark and without a broker. verdict: the audit's; clean: whether
-    it found nothing wrong.
-    """
+    """What Spark wrote and found."""
 
     path: Path
     page: Path
@@ -67,9 +61,13 @@ class StepResult:
     batches: int
     seconds: float
     delays: dict[str, tuple[int, float]]
+    """Carrier -> (flights, mean departure delay in minutes)."""
     expected: dict[str, tuple[int, float]]
+    """The same, computed from the original data without Spark and without a broker."""
     verdict: str
+    """The audit's."""
     clean: bool
+    """Whether it found nothing wrong."""
 
     def differences(self) -> list[str]:
         """Carriers whose figures are not those of the original data."""

@@ -52,19 +52,18 @@ LOG = {
 
 @dataclass(frozen=True)
 class Rules:
-    """How to judge.
-
-    end_of_stream: the message type that closes a stream. exact: verify every conversation, not
-    only the suspects. horizon: all that the target had landed before that moment is in ``landed``
-    (UTC); None: so is all that the log tells of, because the log was read before. since, until:
-    only conversations begun then.
-    """
+    """How to judge."""
 
     end_of_stream: str = "EndOfStream"
+    """The message type that closes a stream."""
     exact: bool = False
+    """Verify every conversation, not only the suspects."""
     horizon: datetime | None = None
+    """All that the target had landed before that moment is in ``landed`` (UTC); None: so is all
+    that the log tells of, because the log was read before."""
     since: datetime | None = None
     until: datetime | None = None
+    """since, until: only conversations begun then."""
 
 
 def named(landed: DataFrame) -> DataFrame:

@@ -35,18 +35,16 @@ Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 
 @dataclass
 class Landing:
-    """Writes micro-batches to a table and acknowledges each after it is written.
-
-    acknowledge: told a mark below which every row is in the table; None: nobody is. batches, rows,
-    mark: what this process has landed.
-    """
+    """Writes micro-batches to a table and acknowledges each after it is written."""
 
     target: Table
     acknowledge: Callable[[int], None] | None = None
+    """Told a mark below which every row is in the table; None: nobody is."""
     hook: Hook = lambda point, batch, rows: rows
     batches: int = 0
     rows: int = 0
     mark: int = field(default=0)
+    """batches, rows, mark: what this process has landed."""
 
     def land(self, rows: DataFrame, batch: int) -> None:
         """One micro-batch, with one action: Spark reads the source anew for each."""

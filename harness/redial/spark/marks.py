@@ -23,13 +23,11 @@ LOWEST = 0
 
 @dataclass(frozen=True)
 class Offset:
-    """A place in one database's landing table: rows below ``mark`` are read.
-
-    broker: sys.databases.service_broker_guid, without which a mark of one database would be taken
-    for a mark of another.
-    """
+    """A place in one database's landing table: rows below ``mark`` are read."""
 
     broker: str
+    """Sys.databases.service_broker_guid, without which a mark of one database would be taken for a
+    mark of another."""
     mark: int
 
     def to_dict(self) -> dict[str, str]:
@@ -109,13 +107,12 @@ def limited(connection: Any, options: Options, start: int, end: int, rows: int) 
 
 @dataclass
 class StallWatch:
-    """Notices a mark that stands still while rows wait behind it.
-
-    seconds: how long it may. clock: seconds, any that grows; a test gives its own.
-    """
+    """Notices a mark that stands still while rows wait behind it."""
 
     seconds: float
+    """How long it may."""
     clock: Callable[[], float] = time.monotonic
+    """Seconds, any that grows; a test gives its own."""
     mark: int = -1
     since: float = 0.0
 

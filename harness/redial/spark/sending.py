@@ -25,20 +25,22 @@ MODULUS = 1 << 256
 
 @dataclass(frozen=True)
 class Message:
-    """One row of the DataFrame. order: of the order column, None without one."""
+    """One row of the DataFrame."""
 
     type: str
     body: bytes | None
     key: str | None = None
     message_id: str | None = None
     order: int | None = None
+    """Of the order column, None without one."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What the ledger knows a partition by. job: the same when it is run again."""
+    """What the ledger knows a partition by."""
 
     job: str
+    """The same when it is run again."""
     batch: int
     partition: int
 
@@ -48,11 +50,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Sent:
-    """What came of a partition. replayed: messages an earlier attempt had sent."""
+    """What came of a partition."""
 
     piece: Piece
     messages: int
     replayed: int
+    """Messages an earlier attempt had sent."""
 
 
 @dataclass

@@ -60,10 +60,12 @@ Hears = Callable[..., None]
 
 @dataclass(slots=True)
 class Cost:
-    """Counts by kind of one stage. each: per message; once: per batch or per dialog."""
+    """Counts by kind of one stage."""
 
     each: dict[str, float] = field(default_factory=dict)
+    """Per message."""
     once: dict[str, float] = field(default_factory=dict)
+    """Per batch or per dialog."""
 
 
 def costs(design: str) -> dict[str, Cost]:

@@ -34,14 +34,16 @@ SETTLED_HOUR = 5
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """One virtual hour. held: sizes of what holds state, by name; landed: messages so far."""
+    """One virtual hour."""
 
     number: int
     seconds: float
     sent: int
     landed: int
+    """Messages so far."""
     memory_mb: float
     held: dict[str, int]
+    """Sizes of what holds state, by name."""
 
 
 class Day:

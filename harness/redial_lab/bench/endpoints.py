@@ -71,11 +71,12 @@ END;
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """One virtual minute. microseconds: processor time per message, sent, received and ended (the
-    rest of a shared machine does not count)."""
+    """One virtual minute."""
 
     number: int
     microseconds: float
+    """Processor time per message, sent, received and ended (the rest of a shared machine does not
+    count)."""
     closed: int
     memory_mb: float
 

@@ -29,14 +29,15 @@ _ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTE
 
 @dataclass(frozen=True)
 class Figure:
-    """One stable name. aim: what the project set itself (a text; '' for none). peer: what does the
-    same job without the broker, a name of ``peers.PEERS``."""
+    """One stable name."""
 
     name: str
     unit: str
     aim: str
+    """What the project set itself (a text; '' for none)."""
     measure: Callable[[], float]
     peer: str = ""
+    """What does the same job without the broker, a name of ``peers.PEERS``."""
 
 
 def measure_all(runs: int, tell: Callable[[str], None]) -> dict[str, float]:

@@ -21,14 +21,15 @@ KEPT = 400_000
 
 
 class Digests(NamedTuple):
-    """A state as it is compared. parts: digests of all but the locks, in a fixed order; locks: the
-    sum of theirs, for they come and go; layout: which parts stand there,
-    and what is left of the budgets, which decides whose steps there are besides the sessions'.
-    """
+    """A state as it is compared."""
 
     parts: list[bytes]
+    """Digests of all but the locks, in a fixed order."""
     locks: int
+    """The sum of theirs, for they come and go."""
     layout: Hashable
+    """Which parts stand there, and what is left of the budgets, which decides whose steps there are
+    besides the sessions'."""
 
     def key(self) -> bytes:
         """The word of the state."""
@@ -38,26 +39,26 @@ class Digests(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What a step does in one layout. disabled: actors whose step it makes impossible; positions:
-    of the parts it changes; changes: their digests afterwards, by those before.
-    """
+    """What a step does in one layout."""
 
     disabled: int
+    """Actors whose step it makes impossible."""
     positions: tuple[int, ...]
+    """Of the parts it changes."""
     changes: dict[tuple[bytes, ...], tuple[bytes, ...]]
+    """Their digests afterwards, by those before."""
 
 
 @dataclass(slots=True)
 class Effect:
-    """What a step does where it reads what it read.
-
-    step: its number (``Futures.step``); visible: it changes what the checks of every state look at;
-    locks: what it adds to the sum of theirs, None until that was seen.
-    """
+    """What a step does where it reads what it read."""
 
     step: int
+    """Its number (``Futures.step``)."""
     visible: bool
+    """It changes what the checks of every state look at."""
     locks: int | None = None
+    """What it adds to the sum of theirs, None until that was seen."""
     places: dict[Hashable, Place] = field(default_factory=dict)
 
     def leads_to(self, before: Digests) -> Digests | None:

@@ -21,20 +21,21 @@ ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault of a scenario.
-
-    kind: one of ``KINDS``, or any name when there is sql. times: how often at most in one run.
-    who: only the session of that name (a client's, or ``reader`` for activated ones); '' for all
-    it can strike. sql, database: what an operator runs, and where; at_once: in one step, and what
-    follows a wait in another, so that nothing comes between what it looks at and what it does.
-    """
+    """One kind of fault of a scenario."""
 
     kind: str
+    """One of ``KINDS``, or any name when there is sql."""
     times: int = 1
+    """How often at most in one run."""
     who: str = ""
+    """Only the session of that name (a client's, or ``reader`` for activated ones); '' for all it
+    can strike."""
     sql: str = ""
     database: str = ""
+    """sql, database: what an operator runs, and where."""
     at_once: bool = False
+    """In one step, and what follows a wait in another, so that nothing comes between what it looks
+    at and what it does."""
 
     def __post_init__(self) -> None:
         """Refuse a kind that nobody knows. Raises ValueError."""
@@ -57,11 +58,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A fault that strikes a session. may: whether it can now; strike: what it does."""
+    """A fault that strikes a session."""
 
     meaning: str
     may: Callable[[World, Session], bool]
+    """Whether it can now."""
     strike: Callable[[World, Session], None]
+    """What it does."""
 
 
 def _kill(world: World, session: Session) -> None:

@@ -60,11 +60,12 @@ EVERYTHING = -1
 
 
 class Footprint(NamedTuple):
-    """Sets of cells, a bit each. member: mappings of which a key was changed."""
+    """Sets of cells, a bit each."""
 
     reads: int
     writes: int
     member: int
+    """Mappings of which a key was changed."""
 
     def touches(self, other: Footprint) -> bool:
         """Whether the two steps depend on each other: their order may make a difference."""

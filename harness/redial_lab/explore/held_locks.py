@@ -19,11 +19,13 @@ QUIET = frozenset({"OBJECT", "DATABASE"})
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock held. kind: KEY, CONVERSATION_GROUP ...; name: of the resource, for a reader."""
+    """A lock held."""
 
     mode: str
     kind: str
+    """KEY, CONVERSATION_GROUP ...."""
     name: str
+    """Of the resource, for a reader."""
 
     def __str__(self) -> str:
         return f"{self.mode} {self.name}"
@@ -31,11 +33,13 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a session waits for. mode: of the lock, "" for anything else; holders: keys of lanes."""
+    """What a session waits for."""
 
     mode: str
+    """Of the lock, "" for anything else."""
     name: str
     holders: tuple[str, ...] = ()
+    """Keys of lanes."""
 
     def __str__(self) -> str:
         return f"{self.mode} {self.name}".strip()

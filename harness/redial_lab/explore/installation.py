@@ -20,9 +20,10 @@ GO
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A script. text: '' when the scenario was prepared by no batch anybody has seen."""
+    """A script."""
 
     text: str
+    """'' when the scenario was prepared by no batch anybody has seen."""
 
     @property
     def sha(self) -> str:

@@ -25,35 +25,35 @@ KILLED = 596
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where messages lie; each says what it holds, one entry for each message.
-
-    landed: where they were to come. pending: on the way. dead_lettered: set aside, not lost.
-    """
+    """Where messages lie; each says what it holds, one entry for each message."""
 
     landed: Look
+    """Where they were to come."""
     pending: Look
+    """On the way."""
     dead_lettered: Look = lambda world: ()
+    """Set aside, not lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One state's total. Each field holds the messages themselves.
-
-    acknowledged: their batch ended without an error. refused: it ended with one, and no other
-    batch has tried again. The other attempted ones are unknown: cancelled, killed, under way or
-    never begun. lost: acknowledged and
-    nowhere. duplicated: found more than once. unexpected: refused and found, or never attempted.
-    """
+    """One state's total. Each field holds the messages themselves."""
 
     attempted: tuple[Message, ...]
     acknowledged: tuple[Message, ...]
+    """Their batch ended without an error."""
     refused: tuple[Message, ...]
+    """It ended with one, and no other batch has tried again. The other attempted ones are unknown:
+    cancelled, killed, under way or never begun."""
     landed: tuple[Message, ...]
     pending: tuple[Message, ...]
     dead_lettered: tuple[Message, ...]
     lost: tuple[Message, ...]
+    """Acknowledged and nowhere."""
     duplicated: tuple[Message, ...]
+    """Found more than once."""
     unexpected: tuple[Message, ...]
+    """Refused and found, or never attempted."""
 
     def __str__(self) -> str:
         """The figures in one line."""
@@ -64,15 +64,14 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What is sent and where it may be found.
-
-    batches: (client, batch) -> the messages that batch tries to send. before: what was sent before
-    the search began; None where nobody knows, then only refused messages can be unexpected.
-    """
+    """What is sent and where it may be found."""
 
     batches: Mapping[tuple[int, int], tuple[Message, ...]]
+    """(client, batch) -> the messages that batch tries to send."""
     places: Places
     before: tuple[Message, ...] | None = None
+    """What was sent before the search began; None where nobody knows, then only refused messages
+    can be unexpected."""
 
     def __call__(self, world: World) -> Account:
         """The account of this state."""

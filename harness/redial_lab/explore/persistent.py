@@ -214,8 +214,7 @@ def _remember(answers: dict[Question, Answer], key: Question, answer: Answer) ->
 
 @dataclass(slots=True)
 class Entry:
-    """A state on the way. chosen: actors to be searched; done: those that have been; everybody:
-    who can act."""
+    """A state on the way."""
 
     mark: int
     key: bytes
@@ -224,8 +223,11 @@ class Entry:
     watched: object
     runs: int = 0
     everybody: int = 0
+    """Who can act."""
     chosen: int = 0
+    """Actors to be searched."""
     done: int = 0
+    """Those that have been."""
     futures: set[int] = field(default_factory=set)
     under_way: int = 0
 

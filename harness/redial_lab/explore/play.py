@@ -55,26 +55,29 @@ class _Sink(RecordingSink):
 
 @dataclass(slots=True)
 class _Window:
-    """One query window at work. batches: still to run; mark: of the one under way."""
+    """One query window at work."""
 
     number: int
     session: Session
     sink: _Sink
     batches: list[str]
+    """Still to run."""
     mark: re.Match[str] | None = None
+    """Of the one under way."""
     running: bool = False
     dead: bool = False
 
 
 @dataclass(slots=True)
 class Played:
-    """What came of it. met: names of violations; printed: (window, line) in order; left: the steps
-    a window could not do in their turn; errors: (window, number) as the windows were told.
-    """
+    """What came of it."""
 
     met: list[str] = field(default_factory=list)
+    """Names of violations."""
     printed: list[tuple[int, str]] = field(default_factory=list)
+    """(window, line) in order; left: the steps a window could not do in their turn."""
     errors: list[tuple[int, int]] = field(default_factory=list)
+    """(window, number) as the windows were told."""
     waited: set[int] = field(default_factory=set)
 
     @property

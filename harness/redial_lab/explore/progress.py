@@ -213,20 +213,23 @@ class Moment(Part):
 
 
 class Waiter(NamedTuple):
-    """One session of a deadlock. procedures: what it was in, innermost first ('' for a batch)."""
+    """One session of a deadlock."""
 
     name: str
     background: bool
     procedures: tuple[str, ...]
+    """What it was in, innermost first ('' for a batch)."""
     mode: str
     resource: str
 
 
 class DeadlockSeen(NamedTuple):
-    """A deadlock as it was found. victim: the session's name; waiters: the cycle."""
+    """A deadlock as it was found."""
 
     victim: str
+    """The session's name."""
     waiters: tuple[Waiter, ...]
+    """The cycle."""
 
 
 class Incidents(Part):

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Reads:
-    """What a step reads. cells: as bits; more: locks it asked for as more than an intent; effect:
-    what it does then, once that was seen.
-    """
+    """What a step reads."""
 
     cells: int
+    """As bits."""
     more: frozenset[Cell]
+    """Locks it asked for as more than an intent."""
     effect: Effect | None = field(default=None, compare=False)
+    """What it does then, once that was seen."""
 
 
 class Unsure(Exception):

@@ -24,31 +24,30 @@ GOING_ON = frozenset({"run", "timer", "expire", "resume"})
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An application's session.
-
-    name: as traces show it. batches: run one after the other, searched. warm: run before the search
-    begins, each to quiescence (a dialog that exists already, say). on_cancel: what the application
-    runs after it cancelled a batch (a transaction it began itself is its own to roll back);
-    on_error: after a batch that raised an error.
-    """
+    """An application's session."""
 
     name: str
+    """As traces show it."""
     batches: tuple[str, ...]
+    """Run one after the other, searched."""
     database: str = ""
     warm: tuple[str, ...] = ()
+    """Run before the search begins, each to quiescence (a dialog that exists already, say)."""
     on_cancel: str = ""
+    """What the application runs after it cancelled a batch (a transaction it began itself is its
+    own to roll back)."""
     on_error: str = ""
+    """After a batch that raised an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One transition.
-
-    kind: run, timer, expire, resume, or a fault's; who: session id or timer key.
-    """
+    """One transition."""
 
     kind: str
+    """Run, timer, expire, resume, or a fault's."""
     who: Any  # int or tuple[str, ...]: ``kind`` says which
+    """Session id or timer key."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.who}"
@@ -56,42 +55,43 @@ class Step:
 
 @dataclass(slots=True)
 class Scenario:
-    """What to search.
-
-    prepare: makes the instance: databases, objects, data (before recording starts). clients: the
-    applications. in_one_go: names of queues whose activated readers run in a single step (their
-    inner interleavings are not searched; say so where the result is quoted). timer_kinds: which
-    timers may fire, at any moment. firings, kills, cancels: how many of each at most in one run.
-    faults: what else may go wrong (one of each kind). switches: values of the engine's switches.
-    timer_limits: of a kind of timer, how many may fire; firings bounds all. account: what became of
-    every message, at rest. livelock: name of the violation that states go round without time
-    passing; '' where nobody asks. asked: database in which checks put questions in T-SQL
-    (``queries.ask``).
-    listens: what applications are shown, rows and printed lines, is part of the state too.
-    watched: what of a state the checks of every state look at and that may change back, as a value
-    to compare; None where nobody knows: then the search of ``persistent`` leaves nothing out.
-    on_every_state and at_the_end: checks; each returns the names of what is violated.
-    """
+    """What to search."""
 
     name: str
     prepare: Callable[[], Instance]
+    """Makes the instance: databases, objects, data (before recording starts)."""
     clients: tuple[Client, ...]
+    """The applications."""
     on_every_state: Callable[[World], list[str]] = lambda world: []
     at_the_end: Callable[[World], list[str]] = lambda world: []
+    """on_every_state, at_the_end: checks; each returns the names of what is violated."""
     in_one_go: frozenset[str] = frozenset()
+    """Names of queues whose activated readers run in a single step (their inner interleavings are
+    not searched; say so where the result is quoted)."""
     timer_kinds: frozenset[str] = frozenset({"ssb.timer"})
+    """Which timers may fire, at any moment."""
     firings: int = 1
     kills: int = 0
     cancels: int = 0
+    """firings, kills, cancels: how many of each at most in one run."""
     notes: tuple[str, ...] = field(default=())
     faults: tuple[Fault, ...] = ()
+    """What else may go wrong (one of each kind)."""
     switches: Switches = field(default_factory=dict)
+    """Values of the engine's switches."""
     timer_limits: Mapping[str, int] = field(default_factory=dict)
+    """Of a kind of timer, how many may fire; firings bounds all."""
     account: Callable[[World], object] | None = None
+    """What became of every message, at rest."""
     livelock: str = ""
+    """Name of the violation that states go round without time passing; '' where nobody asks."""
     asked: str = ""
+    """Database in which checks put questions in T-SQL (``queries.ask``)."""
     watched: Callable[[World], object] | None = None
+    """What of a state the checks of every state look at and that may change back, as a value to
+    compare; None where nobody knows: then the search of ``persistent`` leaves nothing out."""
     listens: bool = False
+    """What applications are shown, rows and printed lines, is part of the state too."""
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:

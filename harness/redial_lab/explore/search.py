@@ -21,52 +21,52 @@ ALSO = "; "
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a search stops. transitions and depth: at most so many; None: no bound.
-
-    until: stop when a violation of that name is found; first: of any name. Without either the
-    search goes on to the end.
-    """
+    """Where a search stops."""
 
     transitions: int | None = 2_000_000
     depth: int | None = 400
+    """transitions, depth: at most so many; None: no bound."""
     until: str | None = None
+    """Stop when a violation of that name is found."""
     first: bool = False
+    """Of any name. Without either the search goes on to the end."""
 
 
 @dataclass(slots=True)
 class Violation:
-    """Something a check named, and the shortest way to it found so far. walk: its schedule's number
-    where it was met on a walk.
-    """
+    """Something a check named, and the shortest way to it found so far."""
 
     name: str
     path: tuple[Step, ...]
     walk: int | None = None
+    """Its schedule's number where it was met on a walk."""
 
 
 @dataclass(slots=True)
 class Result:
-    """What a search did and found.
-
-    ends: states at rest. circles: steps that led back to a state they came from; none means that
-    every run is over after at most ``deepest`` steps (where the search is exhausted). taken: steps
-    by kind. accounts: of the states at rest, how many had each total. walks, seed: of walks.
-    fewer: states of the reduced graph (``persistent``), not of the whole one.
-    """
+    """What a search did and found."""
 
     scenario: str
     states: int = 0
     transitions: int = 0
     ends: int = 0
+    """States at rest."""
     deepest: int = 0
     seconds: float = 0.0
     bounded_by: str = ""
     circles: int = 0
+    """Steps that led back to a state they came from; none means that every run is over after at
+    most ``deepest`` steps (where the search is exhausted)."""
     walks: int = 0
+    """Of walks."""
     fewer: bool = False
+    """States of the reduced graph (``persistent``), not of the whole one."""
     seed: int | None = None
+    """Of walks."""
     taken: Counter[str] = field(default_factory=Counter)
+    """Steps by kind."""
     accounts: Counter[str] = field(default_factory=Counter)
+    """Of the states at rest, how many had each total."""
     violations: dict[str, Violation] = field(default_factory=dict)
 
     def meet(

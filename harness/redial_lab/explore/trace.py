@@ -39,16 +39,17 @@ TIDIES = -2
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A statement. module: database.schema.name, "" in a client's batch or dynamic text; start and
-    end: offsets in ``source``; dynamic: the text of an EXECUTE or sp_executesql.
-    """
+    """A statement."""
 
     module: str
+    """Database.schema.name, "" in a client's batch or dynamic text; start and end: offsets in
+    ``source``."""
     line: int
     start: int
     end: int
     source: str = field(repr=False)
     dynamic: bool = False
+    """The text of an EXECUTE or sp_executesql."""
 
     @property
     def text(self) -> str:
@@ -63,60 +64,67 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement a step ran. shared: others can see it; waited: it had to wait (and runs again
-    when it may); again: it is the one that had waited.
-    """
+    """One statement a step ran."""
 
     place: Place
     shared: bool
+    """Others can see it."""
     waited: bool = False
+    """It had to wait (and runs again when it may)."""
     again: bool = False
+    """It is the one that had waited."""
 
 
 @dataclass(slots=True)
 class Lane:
-    """A session of the trace. key: unique; kind: client, reader or operator; client: its number;
-    queue and procedure: of a reader; sql: what an operator runs; spid: its session id in the
-    search; one_go: it ran in one step.
-    """
+    """A session of the trace."""
 
     key: str
+    """Unique."""
     name: str
     kind: str
+    """Client, reader or operator."""
     spid: int
+    """Its session id in the search."""
     client: int = -1
+    """Its number."""
     database: str = ""
     queue: str = ""
     procedure: str = ""
+    """queue, procedure: of a reader."""
     sql: str = ""
+    """What an operator runs."""
     one_go: bool = False
+    """It ran in one step."""
 
 
 @dataclass(slots=True)
 class TraceStep:
-    """One transition.
-
-    lane: whose, "" for the server's own; statements: what ran; batch: number of the client's batch
-    under way before it; held: of every lane after it; errors: (lane, number, text) it raised.
-    starts: it is the first of its batch or of its reader's run; rank: of a timer that fires, among
-    the armed ones by due time; warm_rank: the same before the first step, 0 when it was not armed
-    then; at: where the lane stood when a fault struck it, None when it was waiting or not begun;
-    fault: somebody or something disturbs.
-    """
+    """One transition."""
 
     number: int
     step: Step
     lane: str
+    """Whose, "" for the server's own."""
     title: str
     statements: tuple[Statement, ...] = ()
+    """What ran."""
     batch: int = -1
+    """Number of the client's batch under way before it."""
     starts: bool = False
+    """It is the first of its batch or of its reader's run."""
     rank: int = 0
+    """Of a timer that fires, among the armed ones by due time."""
     warm_rank: int = 0
+    """The same before the first step, 0 when it was not armed then."""
     held: dict[str, Held] = field(default_factory=dict)
+    """Of every lane after it."""
     errors: tuple[tuple[str, int, str], ...] = ()
+    """(lane, number, text) it raised."""
     began_waiting: tuple[str, ...] = ()
     at: Place | None = None
+    """Where the lane stood when a fault struck it, None when it was waiting or not begun; fault:
+    somebody or something disturbs."""
 
     @property
     def fault(self) -> bool:
@@ -126,19 +134,20 @@ class TraceStep:
 
 @dataclass(slots=True)
 class Trace:
-    """A violation, played. seed: the word that replays it. standing: the lanes when it is met, for
-    a deadlock those of the cycle before its victim was thrown out; victim: its lane. rest: where
-    each lane would go on.
-    """
+    """A violation, played."""
 
     scenario: Scenario
     violation: str
     seed: str
+    """The word that replays it."""
     lanes: dict[str, Lane] = field(default_factory=dict)
     steps: list[TraceStep] = field(default_factory=list)
     standing: dict[str, Held] = field(default_factory=dict)
+    """The lanes when it is met, for a deadlock those of the cycle before its victim was thrown out."""
     victim: str = ""
+    """Its lane."""
     rest: dict[str, Place | None] = field(default_factory=dict)
+    """Where each lane would go on."""
     activated: dict[str, str] = field(default_factory=dict)
     """(database.schema.queue -> procedure) of every queue with activation on at the start."""
 

@@ -21,16 +21,17 @@ from redial_lab.explore.world import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A violation in all its forms. met: whether the windows met it too; verdict: in words;
-    installed: what is run before the windows.
-    """
+    """A violation in all its forms."""
 
     trace: Trace
     script: Script
     met: bool
+    """Whether the windows met it too."""
     verdict: str
+    """In words."""
     html: str
     installed: Installation
+    """What is run before the windows."""
 
     @property
     def text(self) -> str:

@@ -29,7 +29,7 @@ MOST = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A step in its lane. look: plain, blocks, fault, timer or victim."""
+    """A step in its lane."""
 
     number: int
     x: int
@@ -38,19 +38,19 @@ class Box:
     lines: tuple[str, ...]
     title: str
     look: str
+    """Plain, blocks, fault, timer or victim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A wait: dashed, from the step that began it to the one that ended it. to: centre of the lane
-    of who holds what is waited for, 0 when that is nobody here.
-    """
+    """A wait: dashed, from the step that began it to the one that ended it."""
 
     x: int
     top: int
     bottom: int
     text: str
     to: int = 0
+    """Centre of the lane of who holds what is waited for, 0 when that is nobody here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Between a session and a resource. waits: it is not held but asked for."""
+    """Between a session and a resource."""
 
     x1: int
     y1: int
@@ -74,6 +74,7 @@ class Edge:
     y2: int
     text: str
     waits: bool
+    """It is not held but asked for."""
 
 
 @dataclass(slots=True)

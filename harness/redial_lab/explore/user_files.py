@@ -40,27 +40,27 @@ class _Section(BaseModel):
 
 
 class SessionPart(_Section):
-    """An application's session. warm: batches run before the search; on_cancel: what it runs after
-    a cancel; on_error: after a batch that raised an error; sends: for the accounting, the message
-    each batch sends ('' for none).
-    """
+    """An application's session."""
 
     name: str = Field(min_length=1)
     batches: tuple[str, ...] = Field(min_length=1)
     warm: tuple[str, ...] = ()
+    """Batches run before the search."""
     on_cancel: str = ""
+    """What it runs after a cancel."""
     on_error: str = ""
+    """After a batch that raised an error."""
     sends: tuple[str, ...] = ()
+    """For the accounting, the message each batch sends ('' for none)."""
 
 
 class InvariantPart(_Section):
-    """A query whose rows are violations. when: at rest (nobody can go on), or always: in every
-    state in which it need not wait for a lock.
-    """
+    """A query whose rows are violations."""
 
     name: str = Field(min_length=1)
     sql: str = Field(min_length=1)
     when: Literal["at rest", "always"] = "at rest"
+    """At rest (nobody can go on), or always: in every state in which it need not wait for a lock."""
 
 
 class FaultPart(_Section):
@@ -73,22 +73,24 @@ class FaultPart(_Section):
 
 
 class AccountingPart(_Section):
-    """Queries of one column: the messages that lie in a place. before: what was sent already."""
+    """Queries of one column: the messages that lie in a place."""
 
     landed: str
     pending: str = ""
     dead_lettered: str = ""
     before: tuple[str, ...] = ()
+    """What was sent already."""
 
 
 class SearchPart(_Section):
-    """Bounds, and which generic checks are left out. timers: conversation timers that may fire;
-    lifetimes: dialogs whose lifetime may end. in_one_go: queues whose readers run in one step.
-    """
+    """Bounds, and which generic checks are left out."""
 
     timers: int = Field(0, ge=0, le=9)
+    """Conversation timers that may fire."""
     lifetimes: int = Field(0, ge=0, le=9)
+    """Dialogs whose lifetime may end."""
     in_one_go: tuple[str, ...] = ()
+    """Queues whose readers run in one step."""
     transitions: int = Field(500_000, ge=1)
     deadlocks_allowed: bool = False
     locks_may_stay: bool = False
@@ -96,11 +98,12 @@ class SearchPart(_Section):
 
 
 class OwnFile(_Section):
-    """The whole file. scripts: relative to it, run in order; the first creates the database."""
+    """The whole file."""
 
     name: str = Field(min_length=1)
     database: str = Field(min_length=1)
     scripts: tuple[str, ...] = Field(min_length=1)
+    """Relative to it, run in order; the first creates the database."""
     session: tuple[SessionPart, ...] = Field(min_length=1)
     invariant: tuple[InvariantPart, ...] = ()
     fault: tuple[FaultPart, ...] = ()

@@ -12,10 +12,11 @@ from redial_lab.explore.search import Limits, Result, search
 
 
 class Variant(NamedTuple):
-    """A search under other values. name, value: of the switch changed; '' for the first search."""
+    """A search under other values."""
 
     name: str
     value: Any  # each switch has a type of its own
+    """name, value: of the switch changed; '' for the first search."""
     result: Result
     scenario: Scenario
 

@@ -20,19 +20,22 @@ from redial_lab.explore.world import World
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """How to walk. count: schedules; first: number of the first one; seed: of all of them; steps:
-    bound of one walk. changes: of PCT; None: every possible step is as likely as the others.
-    length: faults and changes fall on one of so many first steps. until: stop when a violation of
-    that name is found.
-    """
+    """How to walk."""
 
     count: int = 1000
+    """Schedules."""
     seed: int = 1
+    """Of all of them."""
     first: int = 0
+    """Number of the first one."""
     steps: int = 400
+    """Bound of one walk."""
     changes: int | None = None
+    """Of PCT; None: every possible step is as likely as the others."""
     length: int = 60
+    """Faults and changes fall on one of so many first steps."""
     until: str | None = None
+    """Stop when a violation of that name is found."""
 
     def __str__(self) -> str:
         """What a report says of them."""

@@ -37,30 +37,32 @@ DEADLY = frozenset({"kill", "reader_restart"})
 
 @dataclass(slots=True)
 class Stop:
-    """Where a window waits for its turn. place: before which statement; visit: the how manieth time
-    the window comes by; blocks: the statement will wait, so the next window may go on at once.
-    """
+    """Where a window waits for its turn."""
 
     window: int
     turn: int
     place: Place
+    """Before which statement."""
     visit: int = 1
+    """The how manieth time the window comes by."""
     blocks: bool = False
+    """The statement will wait, so the next window may go on at once."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """Steps of one window in a row. resumed: it begins by a wait that ended; blocks: it ends in
-    one; patience: seconds after which its wait for a lock has timed out. Nobody may wait for such
-    a turn by a lock: with the lock it waits for that would be a deadlock.
-    """
+    """Steps of one window in a row."""
 
     number: int
     window: int
     steps: list[TraceStep] = field(default_factory=list)
     resumed: bool = False
+    """It begins by a wait that ended."""
     blocks: bool = False
+    """It ends in one."""
     patience: int = 0
+    """Seconds after which its wait for a lock has timed out. Nobody may wait for such a turn by a
+    lock: with the lock it waits for that would be a deadlock."""
 
     def __str__(self) -> str:
         first, last = self.steps[0].number, self.steps[-1].number
@@ -69,10 +71,11 @@ class Turn:
 
 @dataclass(slots=True)
 class Window:
-    """A query window. lanes: the sessions it plays, one after the other; none: the operator's."""
+    """A query window."""
 
     number: int
     lanes: list[Lane] = field(default_factory=list)
+    """The sessions it plays, one after the other; none: the operator's."""
 
     @property
     def name(self) -> str:
@@ -88,17 +91,18 @@ class Window:
 
 @dataclass(slots=True)
 class Plan:
-    """Windows, turns and stops of a trace. early: ranks of timers fired before the first turn;
-    missing: what no window can do, in words. refused: why no windows can play it at all, or ''.
-    """
+    """Windows, turns and stops of a trace."""
 
     trace: Trace
     windows: list[Window] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     early: list[TraceStep] = field(default_factory=list)
+    """Ranks of timers fired before the first turn."""
     missing: list[str] = field(default_factory=list)
+    """What no window can do, in words."""
     refused: str = ""
+    """Why no windows can play it at all, or ''."""
 
     def in_order(self) -> list[tuple[Turn, TraceStep]]:
         """Every step that is a window's, with its turn."""

@@ -41,22 +41,25 @@ CANCELS = frozenset({"cancel", "rollback"})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A batch of a window. before: comment lines above it; turn: it begins with that turn, 0 when
-    with none; text: as it is run; mark: tells a player whose batch it is.
-    """
+    """A batch of a window."""
 
     text: str
+    """As it is run."""
     before: tuple[str, ...] = ()
+    """Comment lines above it; turn: it begins with that turn, 0 when with none."""
     mark: str = ""
+    """Tells a player whose batch it is."""
 
 
 @dataclass(slots=True)
 class Module:
-    """A procedure or trigger with stops in it. original: as it was; text: with stops."""
+    """A procedure or trigger with stops in it."""
 
     name: str
     original: str
+    """As it was."""
     text: str
+    """With stops."""
 
 
 @dataclass(slots=True)

@@ -86,7 +86,7 @@ class Probe:
 
 @dataclass
 class Finding:
-    """What one run of a probe found. settles: switch -> value as text."""
+    """What one run of a probe found."""
 
     probe: str
     fact: str
@@ -94,6 +94,7 @@ class Finding:
     expected: str = ""
     observed: str = ""
     settles: dict[str, str] = field(default_factory=dict)
+    """Switch -> value as text."""
     version: str = ""
     error: str = ""
     number: int = 0

@@ -38,29 +38,32 @@ SWITCHED_OFF = frozenset({"queue_off"})
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the claims need to know.
-
-    ledger: what is sent. senders: names of the clients that send. alone: each sender has a dialog
-    of its own and one key per transaction (origins: locks 7). keys: how many dialogs may be open for
-    sending at once. numbered: order = key. resends: a message may be sent twice; retried: by its
-    sender, who gave it an id. one_dialog: a transaction's messages share a dialog. rows: dialogs
-    are found through SessionConversations; pool: unused ones have no BegunUtc. ends: a dialog that
-    was recycled can come to its end. oldest: seconds after which a dialog is recycled; 0: by no
-    timer.
-    """
+    """What the claims need to know."""
 
     ledger: Ledger
+    """What is sent."""
     senders: frozenset[str]
+    """Names of the clients that send."""
     alone: bool = True
+    """Each sender has a dialog of its own and one key per transaction (origins: locks 7)."""
     keys: int = 1
+    """How many dialogs may be open for sending at once."""
     numbered: bool = False
+    """Order = key."""
     resends: bool = False
+    """A message may be sent twice."""
     retried: bool = False
+    """By its sender, who gave it an id."""
     one_dialog: bool = True
+    """A transaction's messages share a dialog."""
     rows: bool = True
+    """Dialogs are found through SessionConversations."""
     pool: bool = False
+    """Unused ones have no BegunUtc."""
     ends: bool = True
+    """A dialog that was recycled can come to its end."""
     oldest: int = 0
+    """Seconds after which a dialog is recycled; 0: by no timer."""
 
 
 Claim = Callable[[Subject, World], list[str]]

@@ -61,10 +61,11 @@ RETRY = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row of the table. fields: of its ``Setup``."""
+    """One row of the table."""
 
     name: str
     fields: Fields = field(default_factory=dict)
+    """Of its ``Setup``."""
 
     def setup(self, design: str, switches: Switches | None = None) -> Setup:
         """The case with one design's scripts."""

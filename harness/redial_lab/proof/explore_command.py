@@ -47,26 +47,30 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the command line asks for. name: of ``SCENARIOS``; setup: as ``Setup.parse`` reads it;
-    file: a user's own TOML. transitions: bound of a search. walks: so many walks instead of a
-    search, from seed, PCT with changes unless that is below 0. vary: every value of every switch.
-    orders: every order of dependent steps, without hashing. fewer: no order of independent steps
-    that makes no difference. replay: a word of an earlier violation,
-    played instead. out: folder for what is kept of each violation.
-    """
+    """What the command line asks for."""
 
     name: str = "two_phase"
+    """Of ``SCENARIOS``."""
     setup: str = ""
+    """As ``Setup.parse`` reads it."""
     file: str = ""
+    """A user's own TOML."""
     transitions: int | None = 2_000_000
+    """Bound of a search."""
     walks: int = 0
+    """So many walks instead of a search, from seed, PCT with changes unless that is below 0."""
     seed: int = 1
     changes: int = -1
     vary: bool = False
+    """Every value of every switch."""
     orders: bool = False
+    """Every order of dependent steps, without hashing."""
     fewer: bool = False
+    """No order of independent steps that makes no difference."""
     replay: str = ""
+    """A word of an earlier violation, played instead."""
     out: str = ""
+    """Folder for what is kept of each violation."""
 
     @property
     def command(self) -> str:

@@ -219,18 +219,20 @@ def _imported(tree: ast.Module, root: Path) -> list[tuple[Path, str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search for one mutant. key: what it counts for; ran: False when the case never comes to
-    the changed statement; claim: '' when it was not found; steps: of its trace as it was met;
-    seconds: of a processor, its installation included.
-    """
+    """One search for one mutant."""
 
     key: str
+    """What it counts for."""
     ran: bool = True
+    """False when the case never comes to the changed statement."""
     claim: str = ""
+    """'' when it was not found."""
     states: int = 0
     transitions: int = 0
     steps: int = 0
+    """Of its trace as it was met."""
     seconds: float = 0.0
+    """Of a processor, its installation included."""
 
 
 class Remembered:

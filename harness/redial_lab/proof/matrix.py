@@ -128,18 +128,19 @@ def _essence(*choice: str) -> str:
 # ---------------------------------------------------------------------- stories
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A setup to judge cells by.
-
-    title: in words. fields: of ``Setup``. told: whether it is told of a cell. varied: searched
-    under every value of every switch too, else at the defaults only, unless violated there.
-    fault: somebody is stopped in the middle of it, so it says nothing of the cell as such.
-    """
+    """A setup to judge cells by."""
 
     title: str
+    """In words."""
     fields: Fields
+    """Of ``Setup``."""
     told: Callable[[Cell], bool] = lambda cell: True
+    """Whether it is told of a cell."""
     varied: bool = True
+    """Searched under every value of every switch too, else at the defaults only, unless violated
+    there."""
     fault: bool = False
+    """Somebody is stopped in the middle of it, so it says nothing of the cell as such."""
 
     @property
     def large(self) -> bool:

@@ -23,28 +23,29 @@ KEPT = EVIDENCE / "answer-matrix.json"
 
 @dataclass(slots=True)
 class Told:
-    """What a story found of a cell.
-
-    found: names of what is violated, at the defaults. waits: who waited for whose lock. bounded: by
-    what, '' when exhausted. asked: switches asked for, under any value. tried: values searched
-    besides the defaults one at a time, 'switch=value'; together: those searched many at a time,
-    where nothing was found. changed: values ('a=b+c=d' where it takes both) under which something
-    else is found: what. (A story violated at the defaults is searched there up to the first
-    violation.) more: states and transitions of all searches under other values.
-    """
+    """What a story found of a cell."""
 
     states: int = 0
     transitions: int = 0
     ends: int = 0
     depth: int = 0
     bounded: str = ""
+    """By what, '' when exhausted."""
     found: list[str] = field(default_factory=list)
+    """Names of what is violated, at the defaults."""
     waits: list[str] = field(default_factory=list)
+    """Who waited for whose lock."""
     asked: list[str] = field(default_factory=list)
+    """Switches asked for, under any value."""
     tried: list[str] = field(default_factory=list)
+    """Values searched besides the defaults one at a time, 'switch=value'."""
     together: list[str] = field(default_factory=list)
+    """Those searched many at a time, where nothing was found."""
     changed: dict[str, list[str]] = field(default_factory=dict)
+    """Values ('a=b+c=d' where it takes both) under which something else is found: what. (A story
+    violated at the defaults is searched there up to the first violation.)."""
     more: list[int] = field(default_factory=lambda: [0, 0])
+    """States and transitions of all searches under other values."""
 
     def take(self, value: str, other: Told) -> None:
         """Add what was found under a value."""
@@ -74,16 +75,18 @@ class Told:
 
 @dataclass(slots=True)
 class Judged:
-    """A cell's results, or a question's search's. text: its ``essence``; bounds: digest of those of
-    its stories; engine: digest of explorer and broker; commit: searched at. told: by story; a
-    question's search has the one named ''.
-    """
+    """A cell's results, or a question's search's."""
 
     text: str
+    """Its ``essence``."""
     bounds: str
+    """Digest of those of its stories."""
     engine: str
+    """Digest of explorer and broker."""
     commit: str
+    """Searched at."""
     told: dict[str, Told] = field(default_factory=dict)
+    """By story; a question's search has the one named ''."""
 
 
 # ---------------------------------------------------------------------- what was searched with

@@ -20,13 +20,14 @@ SAFE, NOT_RUN, STALE = "safe", "not run", "stale"
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A violation and where it was met. story: '' for a question's search, whose name cell is then.
-    value: of the switch it needs, '' for the defaults."""
+    """A violation and where it was met."""
 
     name: str
     cell: str
     story: str
+    """'' for a question's search, whose name cell is then."""
     value: str = ""
+    """Of the switch it needs, '' for the defaults."""
 
     @property
     def cause(self) -> str:
@@ -49,16 +50,17 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of a cell. kind: safe, together (safe, some values were tried many at a
-    time), unfinished (safe at the defaults), bounded, depends, violated, not run or stale.
-    words: (text, proof or None). waits: a sender can wait for a
-    sender. large: larger stories were searched too, and are green.
-    """
+    """What is said of a cell."""
 
     kind: str
+    """Safe, together (safe, some values were tried many at a time), unfinished (safe at the
+    defaults), bounded, depends, violated, not run or stale."""
     words: tuple[tuple[str, Proof | None], ...]
+    """(text, proof or None)."""
     waits: bool = False
+    """A sender can wait for a sender."""
     large: bool = False
+    """Larger stories were searched too, and are green."""
 
     def __str__(self) -> str:
         return ", ".join(text for text, _ in self.words)

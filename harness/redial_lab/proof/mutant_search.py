@@ -57,38 +57,41 @@ MODULE = re.compile(r"\d\d_(?:\d\d_)?(\w+)\.procedure\.sql")
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """An installation, never changed in this process. made: every mutant of its procedures;
-    installed: a digest of all of it.
-    """
+    """An installation, never changed in this process."""
 
     instance: Instance
     made: Mapping[str, Mutation]
+    """Every mutant of its procedures."""
     installed: str = ""
+    """A digest of all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """The search of a case without a mutant. outcomes: all of them where it was exhausted; waits:
-    who waited for what in any state.
-    """
+    """The search of a case without a mutant."""
 
     result: Result
     outcomes: frozenset[str]
+    """All of them where it was exhausted."""
     waits: frozenset[str]
+    """Who waited for what in any state."""
     reached: Mapping[str, Reached]
 
 
 @dataclass(slots=True)
 class Case:
-    """A setup to hunt in. key: its name in ``cases``; scenario: without a mutant; base: what is
-    installed; first: T-SQL after that; digest: of what decides what is found in it.
-    """
+    """A setup to hunt in."""
 
     key: str
+    """Its name in ``cases``."""
     scenario: Scenario
+    """Without a mutant."""
     base: Base
+    """What is installed."""
     first: tuple[str, ...] = ()
+    """T-SQL after that."""
     digest: str = ""
+    """Of what decides what is found in it."""
     searched: Shipped | None = None
     lock: Lock = field(default_factory=Lock)
 
@@ -126,20 +129,22 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What became of a mutant. case, claim: '' when no case finds it. steps: of its trace as it was
-    met. states, transitions, seconds (of a processor): of the search that found it, or of all
-    searches for it. searched: in the cases some order of steps of which comes to its statement.
-    """
+    """What became of a mutant."""
 
     name: str
     line: int = 0
     case: str = ""
     claim: str = ""
+    """case, claim: '' when no case finds it."""
     states: int = 0
     transitions: int = 0
     steps: int = 0
+    """Of its trace as it was met."""
     seconds: float = 0.0
+    """states, transitions, seconds (of a processor): of the search that found it, or of all searches
+    for it."""
     searched: tuple[str, ...] = ()
+    """In the cases some order of steps of which comes to its statement."""
 
 
 # ---------------------------------------------------------------------- preparing

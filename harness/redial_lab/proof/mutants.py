@@ -79,12 +79,14 @@ def _dead_before(mutant: str | None, text: str) -> Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One of the sixteen. mutant: of sql/mutants; violation: what the search must find;
-    of: the scenario with a mutant or the shipped text."""
+    """One of the sixteen."""
 
     mutant: str
+    """Of sql/mutants."""
     violation: str
+    """What the search must find."""
     of: Callable[[str | None], Scenario]
+    """The scenario with a mutant or the shipped text."""
 
     def scenario(self) -> Scenario:
         """What is searched for it."""
@@ -171,8 +173,7 @@ HISTORY: dict[int, Listed] = {
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What the search for one of the sixteen did. steps: of the shortest trace, 0 when not made
-    short; seconds: of a processor, for the search with its installation."""
+    """What the search for one of the sixteen did."""
 
     number: int
     mutant: str
@@ -181,6 +182,7 @@ class Hit:
     states: int
     transitions: int
     seconds: float
+    """Of a processor, for the search with its installation."""
     violated: Violation | None
     scenario: str
 

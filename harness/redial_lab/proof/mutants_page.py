@@ -45,10 +45,12 @@ that is different with that choice. What no case finds is named at the end with 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """An entry of the register. names: patterns; verdict: of ``VERDICTS``."""
+    """An entry of the register."""
 
     names: tuple[str, ...]
+    """Patterns."""
     verdict: str
+    """Of ``VERDICTS``."""
     reason: str
 
     def fits(self, name: str) -> bool:

@@ -64,17 +64,20 @@ QUIET = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One mutant. name: ``procedure.kind.words[.n]``; kind: what was done; line: of the module's
-    text; start and end: the place of that text that was changed; text: all of the changed module.
-    """
+    """One mutant."""
 
     name: str
+    """``procedure.kind.words[.n]``."""
     procedure: str
     kind: str
+    """What was done."""
     line: int
+    """Of the module's text."""
     text: str
+    """All of the changed module."""
     start: int = 0
     end: int = 0
+    """start, end: the place of that text that was changed."""
 
 
 def mutations(text: str) -> list[Mutation]:

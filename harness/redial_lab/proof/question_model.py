@@ -13,11 +13,12 @@ from redial_lab.proof.audit_setups import small_config
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A scenario to be made. config, mutant: what it installs."""
+    """A scenario to be made."""
 
     scenario: Callable[[], Scenario]
     config: Callable[[], Config] = small_config
     mutant: str | None = None
+    """config, mutant: what it installs."""
 
     def essence(self) -> str:
         """Digest of what it installs."""
@@ -26,14 +27,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search. title: in words. made: the scenario. finds: beginnings of the names of all it
-    must find, none for an empty tuple. verbatim: the text is somebody else's.
-    """
+    """One search."""
 
     title: str
+    """In words."""
     made: Made
+    """The scenario."""
     finds: tuple[str, ...] = ()
+    """Beginnings of the names of all it must find, none for an empty tuple."""
     verbatim: bool = False
+    """The text is somebody else's."""
 
     def holds(self, found: Collection[str]) -> bool:
         """Whether a search that found these names is what the answer says."""
@@ -47,12 +50,15 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """who: where it was asked. asked: in short. answer: ours. searches: by name. cells: patterns
-    of names of cells of the matrix that say more.
-    """
+    """A question somebody asked in public, and our answer."""
 
     who: str
+    """Where it was asked."""
     asked: str
+    """In short."""
     answer: str
+    """Ours."""
     searches: dict[str, Search]
+    """By name."""
     cells: tuple[str, ...] = ()
+    """Patterns of names of cells of the matrix that say more."""

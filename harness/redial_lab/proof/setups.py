@@ -104,22 +104,7 @@ DRAIN = "EXECUTE audit.usp_Drain @reason = N'search', @waitSeconds = 1, @WhatIf 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One case to search.
-
-    key, recycle, strategy, hint, order, delivery: of the configuration. isolation: rc or rcsi of
-    the database. caller: how a sender calls. senders: 1 to 4; warm: how many of them have a dialog
-    already; messages: batches of each; sends: messages of a batch, in its one transaction. retries:
-    how often a sender, in doubt, sends its first batch again with the same message ids
-    (docs/callers/send.py). shared: senders of key = application use one key. readers,
-    target_readers: sessions that run each queue's procedure; 0 target readers: one, in a single
-    step. firings: conversation timers that fire. overdue: warm dialogs are, so a recycle queues up
-    for its row. lifetimes: dialogs whose lifetime ends while their messages pend (the target's
-    queue is off), so that they are resent. expiries: sides of dialogs whose lifetime ends at any
-    moment, with the queues on. retire: the retire job runs once, after the first warm
-    dialog has become idle. drain: an operator drains. slots: of a pool (a dialog is aged out after
-    one message). faults: names of ``FAULTS``. mutant: known-bad scripts. switches: values of the
-    engine's.
-    """
+    """One case to search."""
 
     key: str = "spid"
     recycle: str = "timer"
@@ -127,26 +112,49 @@ class Setup:
     hint: str = "updlock"
     order: str = "conversation"
     delivery: str = "at_least_once"
+    """key, recycle, strategy, hint, order, delivery: of the configuration."""
     isolation: str = "rc"
+    """Rc or rcsi of the database."""
     caller: str = "autocommit"
+    """How a sender calls."""
     senders: int = 2
+    """1 to 4."""
     warm: int = 1
+    """How many of them have a dialog already."""
     messages: int = 1
+    """Batches of each."""
     sends: int = 1
+    """Messages of a batch, in its one transaction."""
     retries: int = 0
+    """How often a sender, in doubt, sends its first batch again with the same message ids
+    (docs/callers/send.py)."""
     shared: bool = True
+    """Senders of key = application use one key."""
     readers: int = 1
     target_readers: int = 0
+    """readers, target_readers: sessions that run each queue's procedure; 0 target readers: one, in
+    a single step."""
     firings: int = 1
+    """Conversation timers that fire."""
     overdue: bool = False
+    """Warm dialogs are, so a recycle queues up for its row."""
     lifetimes: int = 0
+    """Dialogs whose lifetime ends while their messages pend (the target's queue is off), so that
+    they are resent."""
     expiries: int = 0
+    """Sides of dialogs whose lifetime ends at any moment, with the queues on."""
     retire: bool = False
+    """The retire job runs once, after the first warm dialog has become idle."""
     drain: bool = False
+    """An operator drains."""
     slots: int = 1
+    """Of a pool (a dialog is aged out after one message)."""
     faults: tuple[str, ...] = ()
+    """Names of ``FAULTS``."""
     mutant: str | None = None
+    """known-bad scripts."""
     switches: Switches = field(default_factory=dict)
+    """Values of the engine's."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched. Raises ValueError."""

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A procedure that was called. source: its text; places: (start, end, whether it ran) of its
-    statements, a condition counted with all that depends on it.
-    """
+    """A procedure that was called."""
 
     source: str
+    """Its text."""
     places: tuple[tuple[int, int, bool], ...]
+    """(start, end, whether it ran) of its statements, a condition counted with all that depends on
+    it."""
 
     def ran(self, text: str, start: int, end: int) -> bool:
         """Whether a change of text[start:end] can be noticed: the smallest statement around it

@@ -41,43 +41,45 @@ class Line(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Load:
-    """How much is sent, by whom, and how fast dialogs are replaced.
-
-    records: flights sent. clients: connections, spread over ``processes``. in_transaction: see
-    sender.Job. timer_seconds, spread_seconds, retry_seconds: age of a dialog and its retry.
-    seconds: shortest time the sending is spread over. quiet_seconds: longest wait for the last
-    message to land and the last dialog to end.
-    """
+    """How much is sent, by whom, and how fast dialogs are replaced."""
 
     records: int
+    """Flights sent."""
     clients: int = 8
+    """Connections, spread over ``processes``."""
     processes: int = 2
     in_transaction: int = 5
+    """See sender.Job."""
     timer_seconds: int = 5
     spread_seconds: int = 3
     retry_seconds: int = 1
+    """timer_seconds, spread_seconds, retry_seconds: age of a dialog and its retry."""
     seconds: float = 0.0
+    """Shortest time the sending is spread over."""
     quiet_seconds: float = 30.0
+    """Longest wait for the last message to land and the last dialog to end."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One look at the run. states: endpoints by side and state, as ``initiator CONVERSING``."""
+    """One look at the run."""
 
     second: float
     sent: int
     landed: int
     states: dict[str, int]
+    """Endpoints by side and state, as ``initiator CONVERSING``."""
 
 
 @dataclass
 class Run:
-    """What happened. seconds: from the first client's start until all was quiet."""
+    """What happened."""
 
     counts: list[ClientCount] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     sending_seconds: float = 0.0
     seconds: float = 0.0
+    """From the first client's start until all was quiet."""
     quiet: bool = False
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one batch of a client came to. rows: of all its result sets, in order.
-
-    errors: (number, text). broken: the connection went with it, so nothing says how it ended.
-    """
+    """What one batch of a client came to."""
 
     rows: list[tuple[Any, ...]]
+    """Of all its result sets, in order."""
     errors: list[tuple[int, str]]
+    """(number, text)."""
     broken: bool = False
+    """The connection went with it, so nothing says how it ended."""
 
 
 class Client(Protocol):

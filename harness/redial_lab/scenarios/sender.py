@@ -25,34 +25,33 @@ PROGRESS_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Job:
-    """What one process does.
-
-    odbc: connection string. call: ODBC call text with one parameter, the body. clients: numbers of
-    its connections, of ``all_clients`` in the whole run: client i sends the records i, i + all ...
-    of the first ``records``. in_transaction: messages per transaction of the odd-numbered clients;
-    the even ones send in autocommit. seconds: the load is spread evenly over at least that long.
-    """
+    """What one process does."""
 
     odbc: str
+    """Connection string."""
     call: str
+    """ODBC call text with one parameter, the body."""
     clients: list[int]
+    """Numbers of its connections, of ``all_clients`` in the whole run: client i sends the records
+    i, i + all ... of the first ``records``."""
     all_clients: int
     records: int
     in_transaction: int = 1
+    """Messages per transaction of the odd-numbered clients; the even ones send in autocommit."""
     seconds: float = 0.0
+    """The load is spread evenly over at least that long."""
 
 
 @dataclass
 class ClientCount:
-    """What one connection knows: the numbers it was told are sent, and what went wrong.
-
-    unknown: sent, but the connection broke before the answer. errors: (number or 0, text).
-    """
+    """What one connection knows: the numbers it was told are sent, and what went wrong."""
 
     client: int
     sent: list[tuple[int, int]] = field(default_factory=list)
     unknown: list[int] = field(default_factory=list)
+    """Sent, but the connection broke before the answer."""
     errors: list[tuple[int, str]] = field(default_factory=list)
+    """(number or 0, text)."""
     total: int = 0
 
     def add(self, first: int, last: int) -> None:

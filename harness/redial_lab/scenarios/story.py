@@ -25,22 +25,24 @@ class StoryError(RuntimeError):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A story and what it needs.
-
-    name: as the user types it. tell: the story. config: the shipped configuration it starts from.
-    changes: sections of it that are different. expected: what it brings about on purpose.
-    differs: where servers differ, in sentences. mutant: a known-bad variant that it catches. scale:
-    what its rates are divided by.
-    """
+    """A story and what it needs."""
 
     name: str
+    """As the user types it."""
     tell: Callable[[Story], None]
+    """The story."""
     mutant: str
+    """A known-bad variant that it catches."""
     config: str = "audit"
+    """The shipped configuration it starts from."""
     changes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Sections of it that are different."""
     expected: Expected = field(default_factory=Expected)
+    """What it brings about on purpose."""
     differs: tuple[str, ...] = ()
+    """Where servers differ, in sentences."""
     scale: int = 1
+    """What its rates are divided by."""
 
     @property
     def model(self) -> Config:

@@ -14,34 +14,33 @@ from redial.operate.verdict import Clients, judge
 
 @dataclass
 class Ledger:
-    """What all callers know together.
-
-    unknown: the connection broke before the answer. errors: (number, text), in their order.
-    """
+    """What all callers know together."""
 
     attempted: set[Identity] = field(default_factory=set)
     acknowledged: set[Identity] = field(default_factory=set)
     unknown: set[Identity] = field(default_factory=set)
+    """The connection broke before the answer."""
     errors: list[tuple[int, str]] = field(default_factory=list)
+    """(number, text), in their order."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a scenario brings about on purpose, so that it does not spoil the verdict.
-
-    dead: these messages, all of them and no other, are dead-lettered. errors: numbers callers may
-    see. logged: numbers ErrorLog may hold. kills: answers may be swallowed.
-    """
+    """What a scenario brings about on purpose, so that it does not spoil the verdict."""
 
     dead: frozenset[Identity] = frozenset()
+    """These messages, all of them and no other, are dead-lettered."""
     errors: frozenset[int] = frozenset()
+    """Numbers callers may see."""
     logged: frozenset[int] = frozenset()
+    """Numbers ErrorLog may hold."""
     kills: bool = False
+    """Answers may be swallowed."""
 
 
 @dataclass
 class TotalQueue:
-    """Counts in the order they are shown; problems: why the run is not clean (empty: it is)."""
+    """Counts in the order they are shown."""
 
     attempted: int = 0
     acknowledged: int = 0
@@ -59,6 +58,7 @@ class TotalQueue:
     dialogs: int = 0
     recycled: int = 0
     problems: list[str] = field(default_factory=list)
+    """Why the run is not clean; empty where it is."""
 
     @property
     def clean(self) -> bool:

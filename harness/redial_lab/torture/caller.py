@@ -55,17 +55,18 @@ class Renew:
 
 @dataclass(frozen=True)
 class Said:
-    """What an ``Ask`` came to. gone: the connection went. cancelled: the caller itself cancelled.
-
-    now: seconds. tick: a clock that is the same for all callers of the trial.
-    """
+    """What an ``Ask`` came to."""
 
     rows: list[Row] = field(default_factory=list)
     errors: tuple[int, ...] = ()
     gone: bool = False
+    """The connection went."""
     cancelled: bool = False
+    """The caller itself cancelled."""
     now: float = 0.0
+    """Seconds."""
     tick: float = 0.0
+    """A clock that is the same for all callers of the trial."""
 
     @property
     def clean(self) -> bool:
@@ -81,13 +82,14 @@ Work = Generator[Ask | Pause | Renew, Said | None, Told]
 
 @dataclass
 class Unit:
-    """One unit of work, drawn from its number. pauses: seconds before each call."""
+    """One unit of work, drawn from its number."""
 
     style: str
     way: str
     entries: list[Entry]
     messages: list[Message]
     pauses: list[float]
+    """Seconds before each call."""
     again: bool
     twice: bool
 

@@ -32,11 +32,13 @@ UNIT = 3
 
 @dataclass(frozen=True)
 class Language:
-    """An example. starts: the command line up to its arguments. server: its connection string."""
+    """An example."""
 
     name: str
     starts: Sequence[str]
+    """The command line up to its arguments."""
     server: str
+    """Its connection string."""
 
 
 def python(odbc: str) -> Language:

@@ -17,39 +17,39 @@ Name = tuple[int, int, int]
 
 @dataclass
 class Entry:
-    """One message, and what became of it.
-
-    key: the caller's, if the configuration wants one. asked, answered: when its unit of work began
-    and when the caller knew how it ended, on one clock for all. attempts: how often it was sent.
-    alone: it belongs to no transaction with others. way, style: how it was sent. poison: the
-    target's procedure refuses it.
-    """
+    """One message, and what became of it."""
 
     name: Name
     key: str | None
+    """The caller's, if the configuration wants one."""
     asked: float
+    """When its unit of work began and when the caller knew how it ended, on one clock for all."""
     way: str
     style: str
+    """way, style: how it was sent."""
     outcome: str = UNKNOWN
     answered: float | None = None
+    """When its unit of work began and when the caller knew how it ended, on one clock for all."""
     attempts: int = 1
+    """How often it was sent. alone: it belongs to no transaction with others."""
     message_id: str | None = None
     poison: bool = False
+    """The target's procedure refuses it."""
 
 
 @dataclass
 class Journal:
-    """One client's. errors: how often it saw which number. notes: what it found odd itself.
-
-    open_at_end: @@TRANCOUNT when it had done its work, None if nobody could be asked.
-    """
+    """One client's."""
 
     client: int
     session: str = ""
     entries: list[Entry] = field(default_factory=list)
     errors: Counter[int] = field(default_factory=Counter)
+    """How often it saw which number."""
     notes: list[str] = field(default_factory=list)
+    """What it found odd itself."""
     open_at_end: int | None = None
+    """@@TRANCOUNT when it had done its work, None if nobody could be asked."""
     finished: bool = False
 
     # Any: what JSON can hold; the fields above say which.

@@ -45,18 +45,21 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that must not be. what: words, with names of messages."""
+    """Something that must not be."""
 
     kind: str
     what: str
+    """Words, with names of messages."""
 
 
 @dataclass
 class Verdict:
-    """findings: none is what everybody hopes for. counts: of messages, by what became of them."""
+    """What callers were told, held against what is there."""
 
     findings: list[Finding] = field(default_factory=list)
+    """None is what everybody hopes for."""
     counts: Counter[str] = field(default_factory=Counter)
+    """Of messages, by what became of them."""
 
     @property
     def kinds(self) -> set[str]:

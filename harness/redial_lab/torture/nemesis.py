@@ -21,11 +21,13 @@ Step = str | float
 
 @dataclass(frozen=True)
 class Place:
-    """What a script may name. pick: a number to choose by. files: of the installation."""
+    """What a script may name."""
 
     config: Config
     pick: int
+    """A number to choose by."""
     files: tuple[str, ...]
+    """Of the installation."""
 
     def own(self, name: str) -> str:
         """A name of the configuration's schema."""
@@ -38,14 +40,17 @@ class Place:
 
 @dataclass(frozen=True)
 class Kind:
-    """strike: (what, whom). script: batches. target: run in the target's database. redeploy: the
-    operator then installs, '' for nothing, 'same' or 'changed' choices."""
+    """A kind of trouble; heavier ones are drawn more often."""
 
     weight: int
     strike: tuple[str, str] | None = None
+    """(what, whom)."""
     script: Callable[[Place], list[Step]] | None = None
+    """Batches."""
     target: bool = False
+    """Run in the target's database."""
     redeploy: str = ""
+    """The operator then installs, '' for nothing, 'same' or 'changed' choices."""
 
 
 def ends(initiator: bool, how: str = "") -> Callable[[Place], list[Step]]:

@@ -19,52 +19,53 @@ LEVELS = ("READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE
 
 @dataclass(frozen=True)
 class Client:
-    """A caller: one login with the sender's rights, one connection at a time.
-
-    level, xact_abort, lock_timeout_ms: what it sets when it connects. keys: what it calls its
-    dialogs. pace: seconds between its units of work, in the middle. units: their numbers; each is
-    made of its own number alone, its time too, so that one can be left out and the others stay what
-    they are.
-    """
+    """A caller: one login with the sender's rights, one connection at a time."""
 
     number: int
     level: str
     xact_abort: bool
     lock_timeout_ms: int
+    """level, xact_abort, lock_timeout_ms: what it sets when it connects."""
     keys: tuple[str, ...]
+    """What it calls its dialogs."""
     pace: float
+    """Seconds between its units of work, in the middle."""
     units: tuple[int, ...]
+    """Their numbers; each is made of its own number alone, its time too, so that one can be left
+    out and the others stay what they are."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something bad. at: seconds into the trial. after: statements of anybody's, from then on.
-
-    kind: a name of ``nemesis.KINDS``. pick: which of those it can strike.
-    """
+    """Something bad."""
 
     at: float
+    """Seconds into the trial."""
     after: int
+    """Statements of anybody's, from then on."""
     kind: str
+    """A name of ``nemesis.KINDS``."""
     pick: int
+    """Which of those it can strike."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One trial.
-
-    name: of the variant. config: its content, so that a story can be replayed when the variants
-    are others. mutant: a known-bad text instead of the shipped one. switches: of the embedded
-    broker. rcsi: READ_COMMITTED_SNAPSHOT. seconds: how long callers take over it.
-    """
+    """One trial."""
 
     seed: int
     name: str
+    """Of the variant."""
     config: Data
+    """Its content, so that a story can be replayed when the variants are others."""
     mutant: str | None
+    """A known-bad text instead of the shipped one."""
     switches: Switches
+    """Of the embedded broker."""
     rcsi: bool
+    """READ_COMMITTED_SNAPSHOT."""
     seconds: float
+    """How long callers take over it."""
     clients: tuple[Client, ...]
     events: tuple[Event, ...]
 

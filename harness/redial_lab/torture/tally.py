@@ -76,12 +76,12 @@ def shown(value: object) -> str:
 
 @dataclass
 class Tally:
-    """The sum of many results. variants: names of all that were to be tried. switches: of the
-    embedded broker, set by plans; none on a server, which answers as it does.
-    """
+    """The sum of many results."""
 
     variants: tuple[str, ...]
+    """Names of all that were to be tried."""
     switches: tuple[str, ...] = tuple(SWITCH_NAMES)
+    """Of the embedded broker, set by plans; none on a server, which answers as it does."""
     trials: int = 0
     seconds: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)

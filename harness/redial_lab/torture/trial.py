@@ -35,15 +35,16 @@ QUANTA = (1, 1, 2, 3, 8, 25)
 
 @dataclass
 class Outcome:
-    """What a trial came to. struck: events that had somebody to strike, by kind. told: (time, who,
-    what) of everything that was asked, if it was to be kept."""
+    """What a trial came to."""
 
     plan: Plan
     journals: list[Journal]
     evidence: Evidence
     verdict: Verdict
     struck: Counter[str]
+    """Events that had somebody to strike, by kind."""
     told: list[tuple[float, str, str]] = field(default_factory=list)
+    """(time, who, what) of everything that was asked, if it was to be kept."""
     seconds: float = 0.0
 
 
@@ -160,9 +161,10 @@ class Seat:
 
 @dataclass
 class _Armed:
-    """An event that is due. left: statements of anybody's until it strikes."""
+    """An event that is due."""
 
     left: int
+    """Statements of anybody's until it strikes."""
     event: Event
 
 

@@ -20,14 +20,17 @@ from redial_lab.torture.trial import run
 
 @dataclass(frozen=True)
 class Order:
-    """What is wanted. names: of the variants, in turn. seed: the first. trials, minutes: whichever
-    comes first ends it; 0 for no such end. messages: of a trial."""
+    """What is wanted."""
 
     names: tuple[str, ...]
+    """Of the variants, in turn."""
     seed: int = 1
+    """The first."""
     trials: int = 0
     minutes: float = 0.0
+    """trials, minutes: whichever comes first ends it; 0 for no such end."""
     messages: int = 1000
+    """Of a trial."""
     mutant: str | None = None
     workers: int = 1
     trouble: float = 1.0

@@ -19,32 +19,37 @@ Number = tuple[str, int]
 
 @dataclass(frozen=True)
 class Landed:
-    """A row of Landing. order: its rowversion."""
+    """A row of Landing."""
 
     name: Name
     conversation: str
     sequence: int
     order: int
+    """Its rowversion."""
     number: Number | None
 
 
 @dataclass
 class Evidence:
-    """dead: dead letters, replayed or not. waiting: where what has not landed lies. skipped:
-    numbers that will never land and are shown. private: dialogs of messages that were sent again.
-    leaked, held: in words; one_sided: of leaked dialogs whose other side is not there at all.
-    switched_off: how often a queue was found off that nobody had switched off.
-    """
+    """What is there when nothing moves any more."""
 
     landed: list[Landed] = field(default_factory=list)
     dead: list[tuple[Name | None, Number | None]] = field(default_factory=list)
+    """Dead letters, replayed or not."""
     waiting: dict[str, list[tuple[Name | None, Number | None]]] = field(default_factory=dict)
+    """Where what has not landed lies."""
     skipped: set[Number] = field(default_factory=set)
+    """Numbers that will never land and are shown."""
     private: set[str] = field(default_factory=set)
+    """Dialogs of messages that were sent again."""
     leaked: list[str] = field(default_factory=list)
+    """In words."""
     one_sided: list[str] = field(default_factory=list)
+    """Of leaked dialogs whose other side is not there at all."""
     switched_off: int = 0
+    """How often a queue was found off that nobody had switched off."""
     held: list[str] = field(default_factory=list)
+    """In words."""
     logged: dict[int, int] = field(default_factory=dict)
     strangers: int = 0
 

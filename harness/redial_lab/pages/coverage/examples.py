@@ -31,36 +31,38 @@ RUNS, REFUSED, FAILS = "runs", "refused", "fails"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What stands before an example. batches: run first; prologue: before the first batch."""
+    """What stands before an example."""
 
     batches: tuple[str, ...]
+    """Run first."""
     prologue: str
+    """Before the first batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One construct with a minimal script.
-
-    sets, uses: of the 73 public script sets that need one database and one instance; all_sets,
-    all_uses: of all 114. answer: the value of the last result set's first column, when it matters.
-    """
+    """One construct with a minimal script."""
 
     section: str
     name: str
     sql: str
     setup: str = ""
     answer: Any = None
+    """The value of the last result set's first column, when it matters."""
     sets: int = 0
     uses: int = 0
+    """sets, uses: of the 73 public script sets that need one database and one instance."""
     all_sets: int = 0
     all_uses: int = 0
+    """all_sets, all_uses: of all 114."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an example. status: RUNS, REFUSED (by name, number 60001) or FAILS."""
+    """What became of an example."""
 
     status: str
+    """RUNS, REFUSED (by name, number 60001) or FAILS."""
     message: str = ""
     number: int = 0
 

@@ -27,10 +27,11 @@ HELPERS = frozenset(
 
 @dataclass(slots=True)
 class Evidence:
-    """What the examples say of one kind of node. refusals: texts, of examples that were refused."""
+    """What the examples say of one kind of node."""
 
     runs: int = 0
     refusals: list[str] = field(default_factory=list)
+    """Texts, of examples that were refused."""
 
     @property
     def status(self) -> str:

@@ -26,8 +26,7 @@ PEERS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One feature. ``have`` and ``partly`` list peers; whoever is in neither has nothing of it.
-    ``short``: what tests may call it instead, separated by bars."""
+    """One feature. ``have`` and ``partly`` list peers; whoever is in neither has nothing of it."""
 
     name: str
     have: str
@@ -35,6 +34,7 @@ class Row:
     ours: str
     answers: str
     short: str = ""
+    """What tests may call it instead, separated by bars."""
 
 
 ROWS = (
