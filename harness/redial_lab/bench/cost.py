@@ -20,6 +20,8 @@ from unittest.mock import patch
 from redial_broker.engine.access import Access
 from redial_broker.engine.locks import LockManager
 from redial_broker.engine.storage import Index, Table
+from redial_broker.engine.transactions import Transaction, TransactionManager
+from redial_broker.exec import machine as executor
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.exec.session import SessionState
 from redial_broker.instance.instance import Instance
@@ -102,13 +104,13 @@ def _played(instance: Instance, messages: int) -> dict[str, Counter[str]]:
     session.execute(send).ok()  # the dialog is begun, and lands: neither is counted
     session.execute("EXECUTE audit.usp_TargetActivation;").ok()
     found = {}
-    with _counted() as found["send"]:
+    with counted() as found["send"]:
         for _ in range(messages):
             session.execute(send).ok()
-    with _counted() as found["land"]:
+    with counted() as found["land"]:
         session.execute("EXECUTE audit.usp_TargetActivation;").ok()
     session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);").ok()
-    with _counted() as found["recycle"]:
+    with counted() as found["recycle"]:
         instance.advance(small_config().timer.after_seconds + 1)
     broker = instance.server.database(DATABASE).broker
     if any(endpoint.state() != "CD" for endpoint in broker.endpoints.values()):
@@ -118,8 +120,8 @@ def _played(instance: Instance, messages: int) -> dict[str, Counter[str]]:
 
 # ---------------------------------------------------------------------- counting
 @contextmanager
-def _counted() -> Iterator[Counter[str]]:
-    """Counts of what the broker does meanwhile."""
+def counted() -> Iterator[Counter[str]]:
+    """Counts of what the broker does meanwhile, by kind (``KINDS``, and those of ``budget``)."""
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
         for owner, name, before, after in _watched(counts):
@@ -180,6 +182,7 @@ def _watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
         return count
 
     def remembered(*given: Any) -> None:
+        counts["rows of table variables"] += 1
         body(given[-1], True)
 
     def read(found: Sized, _: object, __: Access, ___: object, index: Index, *rest: object) -> None:
@@ -202,7 +205,20 @@ def _watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
     def selected(found: Sized, *_: object) -> None:
         counts["queue rows read"] += len(found)
 
+    def entered(_: object, __: object, *given: Any) -> None:
+        counts["index entries written"] += not given[2].table.temporary
+
+    def logged(_: object, __: object, ___: object, ended: Transaction) -> None:
+        counts["log bytes"] += ended.log_used
+
+    def counting(kind: str) -> Hears:
+        return lambda *_: counts.update({kind: 1})
+
     plain: list[tuple[object, str, Hears]] = [
+        (Machine, "call", counting("frames")),
+        (executor, "become_user", counting("EXECUTE AS")),
+        (Table, "put", entered),
+        (TransactionManager, "commit", logged),
         (Table, "insert", rows("inserted")),
         (Table, "replace", rows("changed")),
         (Table, "delete", rows("deleted")),

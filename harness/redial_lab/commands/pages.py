@@ -31,6 +31,12 @@ def _coverage() -> str:
     return text()
 
 
+def _cost() -> str:
+    from redial_lab.bench.budget import text
+
+    return text()
+
+
 def _features() -> str:
     from redial_lab.pages.features.page import page, proofs, unproven, variants_line
 
@@ -66,6 +72,7 @@ def _matrix() -> str:
 
 PAGES = (
     Page("docs/generated/answer-matrix.md", _matrix),
+    Page("docs/generated/cost.md", _cost),
     Page("docs/generated/coverage.md", _coverage),
     Page("docs/generated/features.md", _features),
     Page("docs/generated/lint.md", _lint),
