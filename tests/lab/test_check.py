@@ -55,6 +55,8 @@ def copy(tmp_path_factory) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
+    if (ROOT / "var" / "mypy").is_dir():  # what it knows already
+        shutil.copytree(ROOT / "var" / "mypy", folder / "var" / "mypy")
     return folder
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sampling import full
 from tools.fuzz import MEMORY_MB, NAMES, RUNS, missing, run, show
 
-INPUTS = 1_000
+INPUTS = 1_000 if full() else 300
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
