@@ -100,6 +100,61 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
         "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal "
         "number of expressions in their target lists.",
     ),
+    240: (
+        16,
+        'Types don\'t match between the anchor and the recursive part in column "%s" of '
+        'recursive query "%s".',
+    ),
+    246: (16, 'No anchor member was specified for recursive query "%s".'),
+    247: (16, 'An anchor member was found in the recursive part of recursive query "%s".'),
+    252: (
+        16,
+        "Recursive common table expression '%s' does not contain a top-level UNION ALL operator.",
+    ),
+    253: (
+        16,
+        "Recursive member of a common table expression '%s' has multiple recursive references.",
+    ),
+    310: (
+        15,
+        "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of %d.",
+    ),
+    460: (
+        16,
+        "DISTINCT operator is not allowed in the recursive part of a recursive common table "
+        "expression '%s'.",
+    ),
+    461: (
+        16,
+        "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common "
+        "table expression '%s'.",
+    ),
+    462: (
+        16,
+        "Outer join is not allowed in the recursive part of a recursive common table "
+        "expression '%s'.",
+    ),
+    465: (16, "Recursive references are not allowed in subqueries."),
+    466: (
+        16,
+        "UNION operator is not allowed in the recursive part of a recursive common table "
+        "expression '%s'.",
+    ),
+    467: (
+        16,
+        "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a "
+        "recursive common table expression '%s'.",
+    ),
+    4150: (
+        16,
+        "Hints are not allowed on recursive common table expression (CTE) references. Consider "
+        "removing hint from recursive CTE reference '%s'.",
+    ),
+    4190: (
+        16,
+        "PIVOT operator is not allowed in the recursive part of a recursive common table "
+        "expression '%s'.",
+    ),
     239: (16, "Duplicate common table expression name '%s' was specified."),
     263: (16, "Must specify table to select from."),
     264: (

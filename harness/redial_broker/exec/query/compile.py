@@ -19,6 +19,14 @@ from redial_broker.exec.query.forjson import for_json
 from redial_broker.exec.query.forxml import for_xml
 from redial_broker.exec.query.ordering import distinct, row_key, sort_keys, sort_pairs
 from redial_broker.exec.query.query_hints import NO_QUERY_HINTS, query_hints
+from redial_broker.exec.query.recursion import (
+    MAX_RECURSION,
+    MOST_RECURSION,
+    check_types,
+    refers,
+    rounds,
+    split,
+)
 from redial_broker.exec.query.rowset import QueryColumn, Rowset, fit, scope_width
 from redial_broker.exec.query.sources import rename
 from redial_broker.exec.query.subqueries import Subquery
@@ -28,9 +36,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
-
-MAX_RECURSION = 100
-"""Levels of a recursive common table without OPTION (MAXRECURSION)."""
 
 Common = dict[str, Callable[[], Rowset]]
 
@@ -51,6 +56,10 @@ class QueryCompiler:
         for option in node.options or []:
             if option.name.upper() == "MAXRECURSION":
                 self.max_recursion = int(getattr(option.value, "value", option.value))
+                if self.max_recursion > MOST_RECURSION:
+                    raise self.context.fail(
+                        option, SqlError(310, self.max_recursion, MOST_RECURSION, aborts="scope")
+                    )
 
     def query(
         self,
@@ -163,7 +172,7 @@ class QueryCompiler:
         self, table: ast.CommonTable, outer: Scope, known: Common
     ) -> Callable[[], Rowset]:
         def make() -> Rowset:
-            if _refers(table.query, table.name):
+            if refers(table.query, table.name):
                 return self._recursive(table, outer, known)
             rowset = self.query(table.query, outer, known)
             return self._named(rowset, table)
@@ -177,53 +186,25 @@ class QueryCompiler:
         return Rowset(columns, rowset.rows, rowset.correlated, rowset.paths, rowset.body)
 
     def _recursive(self, table: ast.CommonTable, outer: Scope, known: Common) -> Rowset:
-        """anchors UNION ALL members: each member reads the rows of the round before.
-
-        Source: WITH common_table_expression page, Guidelines for recursive common tables: anchors
-        come first, members are joined by UNION ALL.
-        """
-        members: list[Any] = []
-        body = table.query.body
-        while isinstance(body, ast.SetOperation) and _refers(body.right, table.name):
-            if body.op != "UNION ALL":
-                raise self.context.not_supported(table, f"{body.op} before a recursive member")
-            members.insert(0, body.right)
-            body = body.left
-        if not members or _refers(body, table.name):
-            raise self.context.not_supported(table, "this form of a recursive common table")
+        """anchors UNION ALL members: each member reads the rows of the round before."""
+        body, members = split(table, self.context)
         anchor = self._named(self._body(body, outer, known), table)
+        # Its columns take NULL whatever the anchor says (guidelines on the same page).
+        columns = [replace(column, nullable=True) for column in anchor.columns]
         round_before: list[list[RowValues]] = [[]]
         inner = dict(known)
         inner[table.name.lower()] = lambda: Rowset(
-            anchor.columns, lambda session, variables, row: round_before[0], True
+            columns, lambda session, variables, row: round_before[0], True
         )
-        rounds = [self._body(member, outer, inner) for member in members]
-        if any(len(member.columns) != len(anchor.columns) for member in rounds):
-            raise self.context.fail(table, SqlError(205, aborts="scope"))
-        converts = [_converter(member.columns, anchor.columns) for member in rounds]
-        limit = self.max_recursion
-
-        def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
-            found = last = anchor.rows(session, variables, outer)
-            level = 0
-            while last:
-                if level == limit and limit:
-                    raise SqlError(530, limit)
-                level += 1
-                round_before[0] = last
-                last = [
-                    row
-                    for member, convert in zip(rounds, converts)
-                    for row in convert(member.rows(session, variables, outer))
-                ]
-                found = found + last
-            return found
-
+        parts = [self._body(member, outer, inner) for member in members]
+        for part in parts:
+            check_types(table, columns, part.columns, self.context)
+        pairs = [(part.rows, _converter(part.columns, columns)) for part in parts]
         return Rowset(
-            anchor.columns,
-            rows,
-            anchor.correlated or any(m.correlated for m in rounds),
-            anchor.paths + [path for member in rounds for path in member.paths],
+            columns,
+            rounds(anchor.rows, pairs, round_before, self.max_recursion),
+            anchor.correlated or any(part.correlated for part in parts),
+            anchor.paths + [path for part in parts for path in part.paths],
         )
 
     # ------------------------------------------------------------------ set operations
@@ -300,16 +281,6 @@ class QueryCompiler:
             return [convert([project(session, variables, row)])[0] for project, convert in lines]
 
         return Rowset(columns, rows, bool(width))
-
-
-def _refers(node: ast.Node, name: str) -> bool:
-    lowered = name.lower()
-    return any(
-        isinstance(part, ast.TableRef)
-        and len(part.name.parts) == 1
-        and part.name.name.lower() == lowered
-        for part in node.walk()
-    )
 
 
 def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:

@@ -14,7 +14,7 @@ from redial.tsql import ast
 if TYPE_CHECKING:
     from redial_broker.exec.query.sources import Source
 
-_QUERIES = (ast.ScalarSubquery, ast.Exists, ast.InQuery, ast.QuantifiedComparison)
+QUERIES = (ast.ScalarSubquery, ast.Exists, ast.InQuery, ast.QuantifiedComparison)
 
 
 class Names:
@@ -111,7 +111,7 @@ def has_subquery(node: ast.Node) -> bool:
 
 
 def _has_subquery(node: ast.Node) -> bool:
-    return any(isinstance(item, _QUERIES) for item in node.walk())
+    return any(isinstance(item, QUERIES) for item in node.walk())
 
 
 def contains(node: ast.Node | None, *classes: type) -> bool:

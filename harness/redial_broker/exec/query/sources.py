@@ -192,9 +192,10 @@ def rename(
     context: Context,
     node: ast.Node,
 ) -> list[QueryColumn]:
-    """Columns of a derived table under the names given behind its alias; every one needs a name.
+    """Columns of a derived table under the names given behind its alias; each needs its own name.
 
-    Raises 8158 or 8159 for a wrong number of names, 8155 for a column without one.
+    Raises 8158 or 8159 for a wrong number of names, 8155 for a column without one, 8156 for a name
+    two columns have.
     """
     if names is not None:
         if len(names) != len(columns):
@@ -204,9 +205,13 @@ def rename(
             QueryColumn(name, c.type, c.nullable, c.identity, c.collation, stored=c.stored)
             for name, c in zip(names, columns)
         ]
+    taken: set[str] = set()
     for number, column in enumerate(columns, 1):
         if not column.name:
             raise context.fail(node, SqlError(8155, number, alias, aborts="scope"))
+        if column.name.lower() in taken:
+            raise context.fail(node, SqlError(8156, column.name, alias, aborts="scope"))
+        taken.add(column.name.lower())
     return columns
 
 
