@@ -285,6 +285,8 @@ MESSAGES: dict[int, tuple[int, str]] = {
         "expression other than the NULL constant.",
     ),
     8134: (16, "Divide by zero error encountered."),
+    8143: (16, "Parameter '%s' was supplied multiple times."),
+    8146: (16, "Procedure %s has no parameters and arguments were supplied."),
     8144: (16, "Procedure or function %s has too many arguments specified."),
     8145: (16, "%s is not a parameter for procedure %s."),
     8147: (16, "Could not create IDENTITY attribute on nullable column '%s', table '%s'."),

@@ -119,6 +119,20 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
         15,
         "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of %d.",
     ),
+    346: (
+        15,
+        'The parameter "%s" can not be declared READONLY since it is not a table-valued parameter.',
+    ),
+    347: (16, 'The table-valued parameter "%s" cannot be declared as an OUTPUT parameter.'),
+    348: (
+        16,
+        'The table variable "%s" can not be passed to a stored procedure with the OUTPUT option.',
+    ),
+    352: (
+        15,
+        'The table-valued parameter "%s" must be declared with the READONLY option.',
+    ),
+    10700: (16, 'The table-valued parameter "%s" is READONLY and cannot be modified.'),
     460: (
         16,
         "DISTINCT operator is not allowed in the recursive part of a recursive common table "

@@ -184,6 +184,10 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
         16,
         "Create View or Function failed because no column name was specified for column %d.",
     ),
+    4514: (
+        16,
+        "CREATE FUNCTION failed because a column name is not specified for column %d.",
+    ),
     4512: (
         16,
         "Cannot schema bind %s '%s' because name '%s' is invalid for schema binding. Names "

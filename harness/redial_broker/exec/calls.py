@@ -24,7 +24,10 @@ OWNER = -2
 
 @dataclass(slots=True)
 class Argument:
-    """One argument of a call. name: with @, or "" by position; set: takes an OUTPUT value back."""
+    """One argument of a call. name: with @, or "" by position; set: takes an OUTPUT value back.
+
+    table: the type of a table variable as messages name it, "" for what is none.
+    """
 
     name: str
     value: Any
@@ -32,6 +35,7 @@ class Argument:
     output: bool = False
     default: bool = False
     set: Callable[[Any], None] | None = None
+    table: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -80,6 +84,8 @@ def call_program(
                 raise SqlError(number, first, parameter.name, state=4)
             values[slot] = parameter.default(session)
             continue
+        if parameter.table_type is not None or argument.table:
+            refuse_unlike(parameter, argument)
         if parameter.table_type is not None:
             values[slot] = table_argument(session, parameter, argument)
             continue
@@ -110,6 +116,21 @@ def output_setter(type_: SqlType, argument: Argument) -> Callable[[Any], None]:
     return hand_back
 
 
+def refuse_unlike(parameter: ParameterInfo, argument: Argument) -> None:
+    """206: a table parameter takes a variable of its own type, another parameter no table.
+
+    What a driver sends for one says its type itself, and NULL for an empty table.
+    """
+    wanted = parameter.table_type
+    given = argument.table
+    if not given and (argument.type is None or hasattr(argument.value, "rows")):
+        return
+    expected = parameter.type.name if wanted is None else wanted.name
+    if given != expected:
+        shown = given or ("NULL" if argument.value is None else str(argument.type).split("(")[0])
+        raise SqlError(206, shown, expected, state=2)
+
+
 def table_argument(session: SessionState, parameter: ParameterInfo, argument: Argument) -> Any:
     """A table-valued parameter: the caller's own table (READONLY), or rows from the wire."""
     value = argument.value
@@ -119,8 +140,13 @@ def table_argument(session: SessionState, parameter: ParameterInfo, argument: Ar
 
 
 def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
-    """Which argument belongs to which parameter; 8144 too many, 8145 unknown name."""
+    """Which argument belongs to which parameter.
+
+    8146 or 8144 for too many, whatever their names; 8145 unknown name, 8143 a parameter twice.
+    """
     bound: list[Argument | None] = [None] * len(program.parameters)
+    if len(arguments) > len(bound):
+        raise SqlError(8144 if bound else 8146, program.name, state=2)
     for position, argument in enumerate(arguments):
         if argument.name:
             slot = program.parameter_slot(argument.name)
@@ -128,8 +154,8 @@ def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
                 raise SqlError(8145, argument.name, program.name, state=2)
         else:
             slot = position
-            if slot >= len(bound):
-                raise SqlError(8144, program.name, state=2)
+        if bound[slot] is not None:
+            raise SqlError(8143, argument.name)
         bound[slot] = argument
     return bound
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT, SqlType
 from redial_broker.exec.calls import converted
 from redial_broker.exec.compiler import ProgramCompiler
@@ -54,6 +55,7 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
             )
             continue
         definition = find_table_type(context, part.data_type)
+        _check_readonly(part, definition, context)
         if definition is not None:
             compiler.declare_table(name, definition)
             compiler.program.parameters.append(
@@ -68,6 +70,17 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
         compiler.program.parameters.append(
             ParameterInfo(name, type_, part.output, part.readonly, default)
         )
+
+
+def _check_readonly(part: ast.Parameter, definition: Any, context: Context) -> None:
+    """Tables, and nothing else, are READONLY ("Use table-valued parameters" page): 346, 347, 352."""
+    number = 0
+    if definition is None:
+        number = 346 if part.readonly else 0
+    elif not part.readonly:
+        number = 347 if part.output else 352
+    if number:
+        raise context.fail(part, SqlError(number, part.variable.name, aborts="batch"))
 
 
 def parameter_default(part: ast.Parameter, type_: SqlType, context: Context) -> Any:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.engine.types import INT, NVARCHAR_MAX
+from redial_broker.engine.types import INT, NVARCHAR_MAX, UNICODE_TYPES
 from redial_broker.exec import binding, impersonation
 from redial_broker.exec.calls import (
     Argument,
-    argument_value,
     call_program,
     conversion,
     converted,
@@ -116,8 +115,7 @@ def compile_argument(
         else None
     )
     if table is not None:
-        slot = table[0]
-        return lambda session, variables: Argument(name, variables[slot], None)
+        return _table_argument(name, table, part, context)
     known = (
         context.scope.variables.get(getattr(part.value, "name", "").lower())
         if isinstance(part.value, ast.Variable)
@@ -140,6 +138,18 @@ def compile_argument(
         return Argument(name, evaluate(session, variables, ()), target, output=True, set=give)
 
     return make
+
+
+def _table_argument(
+    name: str, table: tuple[int, Any], part: ast.ExecuteArgument, context: Context
+) -> Callable[[SessionState, Values], Argument]:
+    """A table variable: never OUTPUT (348), and of a named type for the parameter to be of."""
+    if part.output:
+        shown = cast("ast.Variable", part.value).name
+        raise context.fail(part, SqlError(348, shown, aborts="batch"))
+    slot, definition = table
+    kind = "table" if definition.name.startswith("@") else definition.name
+    return lambda session, variables: Argument(name, variables[slot], None, table=kind)
 
 
 def _cursor_argument(
@@ -367,10 +377,13 @@ def parse_definitions(session: SessionState, definitions: str) -> list[ast.Param
     return parameters
 
 
-def _text(argument: Argument | None) -> str:
-    if argument is None or argument.value is None:
+def _text(argument: Argument | None, name: str, state: int) -> str:
+    """A text sp_executesql is given: 214 for one that is not Unicode (its page)."""
+    if argument is None:
         return ""
-    return str(converted(argument.value, argument.type, NVARCHAR_MAX))
+    if argument.type is None or argument.type.name not in UNICODE_TYPES:
+        raise SqlError(214, name, "ntext/nchar/nvarchar", state=state)
+    return "" if argument.value is None else str(argument.value)
 
 
 def sp_executesql(
@@ -379,14 +392,18 @@ def sp_executesql(
     on_return: Callable[[Any, int], None] | None,
     next_pc: int | None,
 ) -> int | None:
-    """sp_executesql @stmt, @params, values...: by position or by the parameters' own names."""
-    text = _text(
-        argument_value(arguments, 0, "@stmt") or argument_value(arguments, 0, "@statement")
-    )
-    definitions = _text(
-        argument_value(arguments, 1, "@params") or argument_value(arguments, 1, "@parameters")
-    )
-    program = text_program(session, text, definitions)
+    """sp_executesql statement, definitions, values...
+
+    The first two are bound by position whatever their names are (drivers differ in them), the
+    values by position or by the names the definitions give.
+    """
+    if not arguments:
+        raise SqlError(201, "sp_executesql", "@statement", state=10)
+    text = _text(arguments[0], "@statement", 2)
+    given = arguments[1] if len(arguments) > 1 else None
+    if given is not None and given.value is None and len(arguments) == 2:
+        given = None
+    program = text_program(session, text, _text(given, "@params", 3))
     frame = call_program(session, program, arguments[2:], next_pc)
     frame.on_return = on_return
     return SWITCH

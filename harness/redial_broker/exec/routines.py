@@ -263,6 +263,26 @@ def _inline(function: Function, program: Program, context: Context) -> tuple[lis
     return rowset.columns, lambda session, values: rowset.rows(session, values, ())
 
 
+def check_inline(session: SessionState, function: Function) -> None:
+    """4514 and 4506: the columns of an inline function need names of their own.
+
+    What its query cannot be compiled for waits for the first use.
+    """
+    program = function_program(session, function)
+    context = Context(program, Scope(source=function.source), session)
+    try:
+        columns, _ = _inline(function, program, context)
+    except SqlError:
+        return
+    seen: set[str] = set()
+    for number, column in enumerate(columns, 1):
+        if not column.name:
+            raise SqlError(4514, number)
+        if column.name.lower() in seen:
+            raise SqlError(4506, column.name, function.name)
+        seen.add(column.name.lower())
+
+
 def _multi(function: Function, program: Program, context: Context) -> tuple[list[Any], Any]:
     slot, definition = program.table_slots[0]
     columns = table_columns(template_table(definition, context))

@@ -32,7 +32,7 @@ from redial_broker.exec.impersonation import may_impersonate
 from redial_broker.exec.objects import Function, Module, Procedure, View
 from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.registry import Run, compiles
-from redial_broker.exec.routines import function_program
+from redial_broker.exec.routines import check_inline, function_program
 from redial_broker.exec.security import has_permission
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def create_module(node: Any, context: Context) -> Run:
             probe(session, procedure_program(session, module, database))
         elif isinstance(module, Function):
             probe(session, function_program(session, module))
+            if kind == "INLINE FUNCTION":
+                check_inline(session, module)
         elif isinstance(module, View):
             view_rowset(module, context)  # a view's names are not deferred: 208 now
         database.put(transaction, module)

@@ -33,6 +33,7 @@ FOUND_AT_CREATE = frozenset(
         4104,
         8102,
         8120,
+        10700,
     }
 )
 """Errors about the columns of tables that exist. Any other compile error waits for the run: the

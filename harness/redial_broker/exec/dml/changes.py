@@ -108,7 +108,7 @@ class ChangeCompiler:
             )
         if source is None:
             raise context.fail(node, SqlError(208, _shown(node.target)))
-        target = target_of(source)
+        target = target_of(source, node, context)
         return Change(target, from_, self._reader(from_, source, top, target))
 
     def _positioned(self, where: ast.CurrentOf, readers: list[ast.Node], hints: Hints) -> Change:
@@ -128,7 +128,7 @@ class ChangeCompiler:
             extra=source,
         )
         names = assigned_names(node.assignments) if isinstance(node, ast.Update) else []
-        positioned = Positioned(where, source, target_of(source), names, context)
+        positioned = Positioned(where, source, target_of(source, node, context), names, context)
         return Change(positioned.target, from_, positioned.read, positioned)
 
     # ------------------------------------------------------------------ which source

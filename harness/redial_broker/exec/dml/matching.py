@@ -48,7 +48,7 @@ class Matching:
         self._refuse_trigger()
         self._refuse_twins()
         self.from_ = self._joined(TARGET in kinds)
-        self.target: Target = target_of(self.from_.changed)
+        self.target: Target = target_of(self.from_.changed, node, context)
         self.width = scope_width(self.from_.scope)
         self.alone = self._alone() if SOURCE in kinds else None
         self.limit = self._limit()

@@ -93,6 +93,7 @@ def resolve_target(
     """
     if isinstance(node, ast.Variable):
         slot, definition = table_variable(node, context)
+        refuse_readonly(slot, node, context)
         return Target(template_table(definition, context), slot)
     if len(node.parts) == 1 and node.name.lower() in context.table_variables:
         raise context.fail(node, SqlError(286))
@@ -106,6 +107,13 @@ def resolve_target(
         kind = getattr(found, "kind", None) or "system view"
         raise context.not_supported(node, f"changing rows of a {kind.lower()}")
     return Target(found, securables=[] if found.temporary else [found])
+
+
+def refuse_readonly(slot: int, node: ast.Node, context: Context) -> None:
+    """10700: a table-valued parameter is the caller's own table, and READONLY."""
+    parameters = context.program.parameters
+    if 0 <= slot < len(parameters) and parameters[slot].table_type is not None:
+        raise context.fail(node, SqlError(10700, parameters[slot].name, aborts="scope"))
 
 
 def view_table(view: View, context: Context) -> Table:

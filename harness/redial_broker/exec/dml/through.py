@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
-from redial_broker.exec.dml.targets import Target
+from redial_broker.exec.dml.targets import Target, refuse_readonly
 from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.compile import QueryCompiler
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from redial_broker.exec.context import Context
 
 
-def target_of(source: Source) -> Target:
+def target_of(source: Source, node: ast.Node, context: Context) -> Target:
     """The target a bound source stands for: its own table or the base table behind it."""
     written = source.behind
+    refuse_readonly(source.slot if written is None else written.slot, node, context)
     if written is None:
         return Target(source.stored, source.slot, securables=_own(source))
     written.names = [column.name for column in source.columns]
@@ -82,7 +83,7 @@ def view_target(
     if names is None:
         names = [column.name for column in source.columns if column.identity is None]
     source = binder.written(leaf, source, chosen(source, names, node, context))
-    return target_of(source)
+    return target_of(source, node, context)
 
 
 def old_row(target: Target) -> Any:
