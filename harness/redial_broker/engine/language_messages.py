@@ -117,7 +117,7 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
     ),
     305: (
         16,
-        "The xml data type cannot be compared or sorted, except when using the IS NULL operator.",
+        "The XML data type cannot be compared or sorted, except when using the IS NULL operator.",
     ),
     334: (
         16,

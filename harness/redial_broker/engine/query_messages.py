@@ -90,6 +90,47 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
         "A SELECT statement that assigns a value to a variable must not be combined with "
         "data-retrieval operations.",
     ),
+    127: (15, "A TOP N or FETCH rowcount value may not be negative."),
+    144: (
+        15,
+        "Cannot use an aggregate or a subquery in an expression used for the group by list of a "
+        "GROUP BY clause.",
+    ),
+    169: (
+        15,
+        "A column has been specified more than once in the order by list. Columns in the order by "
+        "list must be unique.",
+    ),
+    306: (
+        16,
+        "The text, ntext, and image data types cannot be compared or sorted, except when using IS "
+        "NULL or LIKE operator.",
+    ),
+    421: (16, "The %s data type cannot be selected as DISTINCT because it is not comparable."),
+    1008: (
+        15,
+        "The SELECT item identified by the ORDER BY number %d contains a variable as part of the "
+        "expression identifying a column position. Variables are only allowed when ordering by "
+        "an expression referencing a column name.",
+    ),
+    1014: (15, "A TOP or FETCH clause contains an invalid value."),
+    4148: (16, "XML methods are not allowed in a GROUP BY clause."),
+    5335: (
+        16,
+        "The data type %s cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators "
+        "because it is not comparable.",
+    ),
+    8121: (
+        16,
+        "Column '%s' is invalid in the HAVING clause because it is not contained in either an "
+        "aggregate function or the GROUP BY clause.",
+    ),
+    8127: (
+        16,
+        'Column "%s" is invalid in the ORDER BY clause because it is not contained in either an '
+        "aggregate function or the GROUP BY clause.",
+    ),
+    10743: (15, "The number of rows provided for a OFFSET clause must be an integer."),
     145: (15, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified."),
     164: (
         15,
@@ -206,7 +247,7 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     1047: (15, "Conflicting locking hints specified."),
     1048: (15, "Conflicting cursor options %s and %s."),
     1060: (
-        16,
+        15,
         "The number of rows provided for a TOP or FETCH clauses row count parameter must be "
         "an integer.",
     ),

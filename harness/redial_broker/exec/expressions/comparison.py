@@ -10,7 +10,7 @@ from redial_broker.engine.collation import binary_key, collation_key, guid_key
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import MAX, SqlType, Variant
 from redial_broker.exec.conversion.declared import type_by_name
-from redial_broker.exec.conversion.rules import group, higher, is_number, shown_name
+from redial_broker.exec.conversion.rules import INCOMPARABLE, group, higher, is_number, shown_name
 from redial_broker.exec.expressions.expr import Expr, closure, constant
 from redial_broker.exec.expressions.operands import common_collation, converted
 from redial_broker.exec.expressions.registry import compile_expression, condition
@@ -32,7 +32,8 @@ _NAMES = {
     "<=": "less than or equal to",
     ">=": "greater than or equal to",
 }
-_NO_COMPARISON = frozenset({"xml", "text", "ntext", "image"})
+
+_DAYS_AND_TIMES = frozenset({"date", "time", "datetime2", "datetimeoffset"})
 
 
 def aligned(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr, Key | None]:
@@ -40,9 +41,7 @@ def aligned(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr, Key | None]:
 
     Raises 402, 257, 206 or 468 where the server does.
     """
-    for side in (left, right):
-        if side.type.name in _NO_COMPARISON and not side.untyped:
-            raise SqlError(402 if side.type.name != "xml" else 305, *_shown(op, left, right))
+    _refuse_incomparable(op, left, right)
     target = (
         right.type
         if left.untyped
@@ -60,10 +59,25 @@ def aligned(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr, Key | None]:
     return _as(left, target), _as(right, target), key_of(target)
 
 
-def _shown(op: str, left: Expr, right: Expr) -> tuple[Any, ...]:
-    if "xml" in (left.type.name, right.type.name):
-        return ()
-    return shown_name(left.type), shown_name(right.type), _NAMES[op]
+def _refuse_incomparable(op: str, left: Expr, right: Expr) -> None:
+    """305, 402 or 206 where a side is xml, text, ntext or image: by what the other side is."""
+    sides = [left, right]
+    if not any(side.type.name in INCOMPARABLE and not side.untyped for side in sides):
+        return
+    if all(side.untyped or side.type.name == "xml" for side in sides):
+        raise SqlError(305)
+    if all(
+        side.untyped
+        or side.type.name in INCOMPARABLE
+        or side.type.is_string
+        or side.type.is_binary
+        or side.type.name in _DAYS_AND_TIMES
+        for side in sides
+    ):
+        raise SqlError(402, shown_name(left.type), shown_name(right.type), _NAMES[op])
+    winner = higher(left.type, right.type)
+    loser = right.type if winner is left.type else left.type
+    raise SqlError(206, shown_name(loser), shown_name(winner), state=2)
 
 
 def _as(side: Expr, target: SqlType) -> Expr:

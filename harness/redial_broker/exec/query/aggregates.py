@@ -15,7 +15,7 @@ from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import BIGINT, FLOAT, INT, MAX, SqlType, decimal_type, sql_type
 from redial_broker.exec.conversion.numbers import BOUNDS
-from redial_broker.exec.conversion.rules import group, shown_name
+from redial_broker.exec.conversion.rules import INCOMPARABLE, group, shown_name
 from redial_broker.exec.expressions import compile_expression, key_of
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.operands import converted
@@ -79,6 +79,14 @@ def has_aggregate(node: ast.Node | None) -> bool:
     return node is not None and any(is_aggregate(part) for part in walk_here(node))
 
 
+def refuse_incomparable(of: SqlType) -> None:
+    """305 and 306: what can neither be sorted by nor grouped by."""
+    if of.name == "xml":
+        raise SqlError(305, aborts="scope")
+    if of.name in INCOMPARABLE:
+        raise SqlError(306, state=2, aborts="scope")
+
+
 def comparison_key(of: SqlType, collation: Collation | None) -> Callable[[Any], Any]:
     """The function that makes values of a type comparable; NULL stands first."""
     key = collation.key if collation is not None and of.is_string else key_of(of)
@@ -111,6 +119,7 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if nested or any(isinstance(part, ast.Query) for part in argument.walk()):
         raise SqlError(130, aborts="scope")
     operand = compile_expression(argument, scope)
+    _refuse_uncountable(name, operand.type, node.distinct)
     values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT")
     if name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}:
         return Aggregate(
@@ -128,6 +137,14 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if name in {"MIN", "MAX"}:
         return _extreme(name, operand, values)
     return _sum(name, operand, values)
+
+
+def _refuse_uncountable(name: str, of: SqlType, distinct: bool) -> None:
+    """8117: COUNT takes no text, ntext or image, and no xml where it must compare."""
+    counts = name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}
+    unlike = distinct or name == "APPROX_COUNT_DISTINCT"
+    if of.name in INCOMPARABLE and counts and (unlike or of.name != "xml"):
+        raise SqlError(8117, shown_name(of), name.lower(), state=2 if unlike else 1, aborts="scope")
 
 
 def _counter(fn: Fn) -> Callable[[], tuple[Callable[..., Any], Callable[..., Any]]]:
@@ -170,7 +187,7 @@ def _values(
 
 def _extreme(name: str, operand: Expr, values: Callable[..., Any]) -> Aggregate:
     of = operand.type
-    if of.name in {"bit", "xml", "text", "ntext", "image"}:
+    if of.name == "bit" or of.name in INCOMPARABLE:
         raise SqlError(8117, shown_name(of), name.lower(), aborts="scope")
     key = comparison_key(of, operand.collation)
     pick = min if name == "MIN" else max

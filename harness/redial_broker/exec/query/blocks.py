@@ -17,8 +17,11 @@ from redial_broker.exec.query.froms import From, compile_from
 from redial_broker.exec.query.grouping import Grouping
 from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.ordering import (
+    FETCH,
+    OFFSET,
     SortKey,
     distinct,
+    refuse_twice,
     row_count,
     row_key,
     row_limit,
@@ -106,7 +109,11 @@ class Block:
             self.scope.compile_subquery = self.from_.scope.compile_subquery
         self.windows = Windows(self.scope, select.windows)
         having = select.having
+        if self.group is not None:
+            self.group.misused = 8121
         self.having = compile_condition(having, self.scope) if having is not None else None
+        if self.group is not None:
+            self.group.misused = 8120
         self.scope.window = self.windows.hook
         self.scope.next_value = self._next_value
         self.items = self._items()
@@ -245,6 +252,8 @@ class Block:
     def _sort(self) -> list[SortKey]:
         if not self.tail.order_by:
             return []
+        if self.group is not None:
+            self.group.misused = 8127
         keys = sort_keys(
             self.tail.order_by, self.columns, self.scope, self._output_of, self.context
         )
@@ -252,6 +261,11 @@ class Block:
             raise self.context.fail(
                 self.tail.order_by[0], SqlError(145, severity=15, aborts="scope")
             )
+        places = [
+            key.output if key.output >= 0 else self.from_.names.one(item.value)
+            for key, item in zip(keys, self.tail.order_by)
+        ]
+        refuse_twice(places, self.tail.order_by[0], self.context)
         return [] if self.from_.ordered else keys
 
     def _output_of(self, node: ast.Expression) -> int:
@@ -345,7 +359,7 @@ class Block:
         """DISTINCT, ORDER BY, TOP, OFFSET over (source row, output row) pairs."""
         keys, top, most = self.sort, self.top, self.most
         ties = self.select.top is not None and self.select.top.with_ties
-        unique = row_key(self.columns) if self.select.distinct else None
+        unique = row_key(self.columns, 421) if self.select.distinct else None
         page = offset_of(self.tail.offset, self.outer)
 
         def run(
@@ -371,8 +385,8 @@ def offset_of(
     """OFFSET and FETCH as a function of the ordered rows."""
     if node is None:
         return None
-    skip = row_count(node.skip, scope, 10742)
-    count = row_count(node.count, scope, 10744, 1) if node.count is not None else None
+    skip = row_count(node.skip, scope, OFFSET)
+    count = row_count(node.count, scope, FETCH) if node.count is not None else None
 
     def run(session: SessionState, variables: Values, row: RowValues, rows: list[Any]) -> list[Any]:
         rows = rows[skip(session, variables, row) :]

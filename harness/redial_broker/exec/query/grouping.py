@@ -16,7 +16,13 @@ from redial_broker.engine.types import INT, sql_type
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
-from redial_broker.exec.query.aggregates import Aggregate, comparison_key, compile_aggregate
+from redial_broker.exec.query.aggregates import (
+    Aggregate,
+    comparison_key,
+    compile_aggregate,
+    is_aggregate,
+    refuse_incomparable,
+)
 from redial_broker.exec.query.grouping_sets import expressions, grouping_sets
 from redial_broker.exec.query.names import Names
 from redial_broker.exec.query.rowset import QueryScope, fit, query_scope, scope_width
@@ -48,13 +54,12 @@ class Grouping:
         self.context = context
         self.aggregates: list[Aggregate] = []
         self._known: dict[Any, int] = {}
+        self.misused = 8120  # of the clause that is compiled: 8121 in HAVING, 8127 in ORDER BY
         self.base = scope_width(outer)
         items = group_by.items if group_by is not None else []
         nodes: list[ast.Expression] = []
         self.canonical: list[Any] = []
         for item in expressions(items):
-            if isinstance(item, ast.Literal):
-                raise context.fail(item, SqlError(164, aborts="scope"))
             if names.canonical(item) not in self.canonical:
                 nodes.append(item)
                 self.canonical.append(names.canonical(item))
@@ -65,10 +70,25 @@ class Grouping:
         self.scope.replaced = self._replaced
 
     def _key(self, item: ast.Expression, number: int) -> Expr:
+        self._refuse(item)
         key = compile_expression(item, self.source)
+        refuse_incomparable(key.type)
         if all(number in chosen for chosen in self.sets):
             return key
         return replace(key, nullable=True, constant=False, slot=-1)  # NULL where left out
+
+    def _refuse(self, item: ast.Expression) -> None:
+        """144, 4148, 164: no aggregate, subquery or method of XML, and at least one column."""
+        parts = list(item.walk())
+        number = 0
+        if any(isinstance(part, ast.Query) or is_aggregate(part) for part in parts):
+            number = 144
+        elif any(isinstance(part, ast.MethodCall) for part in parts):
+            number = 4148
+        elif not any(isinstance(part, ast.ColumnRef) for part in parts):
+            number = 164
+        if number:
+            raise self.context.fail(item, SqlError(number, aborts="scope"))
 
     def _columns(self, items: list[Any]) -> list[ScopeColumn]:
         """Plain columns of GROUP BY keep their names, for subqueries and ORDER BY too."""
@@ -105,7 +125,9 @@ class Grouping:
                     collation=key.collation,
                 )
         if isinstance(node, ast.ColumnRef) and self.names.find(node):
-            raise self.context.fail(node, SqlError(8120, ".".join(node.parts), aborts="scope"))
+            raise self.context.fail(
+                node, SqlError(self.misused, ".".join(node.parts), aborts="scope")
+            )
         return None
 
     def _grouping(self, node: ast.FunctionCall) -> Expr:

@@ -12,12 +12,14 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError
+from redial_broker.engine.errors import THROWN, SqlError
 from redial_broker.engine.types import BIGINT, FLOAT
+from redial_broker.exec.conversion.rules import INCOMPARABLE
 from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.query.aggregates import comparison_key
+from redial_broker.exec.query.aggregates import comparison_key, refuse_incomparable
 from redial_broker.exec.query.rowset import QueryColumn
 
 if TYPE_CHECKING:
@@ -39,40 +41,83 @@ class SortKey:
     fn: Fn | None = None
 
 
-def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int = 0) -> Fn:
-    """The closure of a count of rows. Raises ``number`` for NULL or less than ``least`` of them."""
-    expr = converted(compile_expression(node, scope), BIGINT)
-    if expr.constant and isinstance(expr.value, int) and expr.value >= least:
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The errors of a count of rows: of another type, NULL at run time, fewer than ``least``.
+
+    Which is which is known from captures others published; the pages give the numbers only.
+    """
+
+    typed: int
+    null: int
+    few: int
+    least: int = 0
+
+
+TOP = Count(1060, 1014, 127)
+OFFSET = Count(10743, 10742, 10742)
+FETCH = Count(1060, 1014, 10744, 1)
+
+
+def row_count(node: ast.Expression, scope: Scope, count: Count = TOP) -> Fn:
+    """The closure of a count of rows: an integer, known now or at run time (TOP page)."""
+    expr = compile_expression(node, scope)
+    if expr.untyped or not _counts(expr):
+        raise SqlError(count.typed, aborts="scope")
+    expr = converted(expr, BIGINT)
+    if expr.constant:
+        if expr.value is None:
+            raise SqlError(count.typed, aborts="scope")
+        if expr.value < count.least:
+            raise SqlError(count.few, aborts="scope")
         return expr.fn
     inner = expr.fn
 
     def run(session: SessionState, variables: Values, row: RowValues) -> int:
-        count = inner(session, variables, row)
-        if count is None or count < least:
-            raise SqlError(number)
-        wanted: int = count
+        found = inner(session, variables, row)
+        if found is None or found < count.least:
+            raise SqlError(count.null if found is None else count.few, aborts=THROWN)
+        wanted: int = found
         return wanted
 
     return run
 
 
+def _counts(expr: Expr) -> bool:
+    """Whether a type may be a count of rows: integers, and a whole numeric no variable holds."""
+    of = expr.type
+    if of.is_integer:
+        return True
+    whole = of.name in {"decimal", "numeric"} and of.scale == 0 and expr.slot < 0
+    return whole and (of.name == "numeric" or expr.literal)
+
+
 def row_limit(top: ast.Top, scope: Scope) -> Limit:
     """TOP as a function of the number of rows; a percentage is rounded up (TOP page).
 
-    Raises 1031 at run time for a percentage outside 0 to 100.
+    Raises 1031 for a percentage outside 0 to 100, 1014 for none.
     """
     if not top.percent:
         count = row_count(top.count, scope)
         return lambda session, variables, row, rows: count(session, variables, row)
-    share = converted(compile_expression(top.count, scope), FLOAT).fn
+    expr = converted(compile_expression(top.count, scope), FLOAT)
+    if expr.constant:
+        _refuse_percent(expr.value, "scope")
+    share = expr.fn
 
     def run(session: SessionState, variables: Values, row: RowValues, rows: int) -> int:
         percent = share(session, variables, row)
-        if percent is None or not 0 <= percent <= 100:
-            raise SqlError(1031)
+        _refuse_percent(percent, THROWN)
         return ceil(Decimal(rows) * Decimal(str(percent)) / 100)
 
     return run
+
+
+def _refuse_percent(percent: float | None, ends: str) -> None:
+    if percent is None:
+        raise SqlError(1014, aborts=ends)
+    if not 0 <= percent <= 100:
+        raise SqlError(1031, aborts=ends)
 
 
 def sort_keys(
@@ -97,17 +142,36 @@ def sort_keys(
             output = node.value - 1
         if output >= 0:
             column = columns[output]
+            refuse_incomparable(column.type)
             keys.append(
                 SortKey(comparison_key(column.type, column.collation), item.descending, output)
             )
             continue
         if scope is None:
             raise context.fail(node, SqlError(104, aborts="scope"))
-        if isinstance(node, ast.Literal):
-            raise context.fail(node, SqlError(408, len(keys) + 1, aborts="scope"))
+        _refuse_constant(node, len(keys) + 1, context)
         expr = compile_expression(node, scope)
+        refuse_incomparable(expr.type)
         keys.append(SortKey(comparison_key(expr.type, expr.collation), item.descending, fn=expr.fn))
     return keys
+
+
+def _refuse_constant(node: ast.Expression, place: int, context: Context) -> None:
+    """408 and 1008: constants and variables, alone or reckoned with, say nothing of a row."""
+    parts = list(node.walk())
+    if any(
+        not isinstance(p, (ast.Literal, ast.Variable, ast.UnaryOp, ast.BinaryOp)) for p in parts
+    ):
+        return
+    number = 1008 if any(isinstance(part, ast.Variable) for part in parts) else 408
+    raise context.fail(node, SqlError(number, place, aborts="scope"))
+
+
+def refuse_twice(places: list[Any], node: ast.Node, context: Context) -> None:
+    """169: a column stands in ORDER BY once. places: what each item is, None for no column."""
+    known = [place for place in places if place is not None]
+    if len(set(known)) < len(known):
+        raise context.fail(node, SqlError(169, aborts="scope"))
 
 
 def sort_pairs(
@@ -148,8 +212,16 @@ def with_ties(
     return pairs[:count]
 
 
-def row_key(columns: list[QueryColumn]) -> Callable[[RowValues], RowValues]:
-    """What makes two output rows the same row for DISTINCT and set operations."""
+def row_key(
+    columns: list[QueryColumn], incomparable: int = 5335
+) -> Callable[[RowValues], RowValues]:
+    """What makes two output rows the same row for DISTINCT and set operations.
+
+    Raises ``incomparable`` (421 or 5335) for a column that cannot be compared.
+    """
+    for column in columns:
+        if column.type.name in INCOMPARABLE:
+            raise SqlError(incomparable, column.type.name, aborts="scope")
     keys = [comparison_key(column.type, column.collation) for column in columns]
     return lambda row: tuple([key(value) for key, value in zip(keys, row)])
 

@@ -20,6 +20,7 @@ from redial_broker.exec.query.aggregates import (
     comparison_key,
     compile_aggregate,
     is_windowed_aggregate,
+    refuse_incomparable,
     sort_rows,
 )
 from redial_broker.exec.query.analytics import ANALYTIC, PERCENTILES, compile_analytic
@@ -69,6 +70,8 @@ class Windows:
         partition = [compile_expression(item, scope) for item in over.partition]
         items = node.within_group or [] if name in PERCENTILES else over.order
         order = [(self._ordered_by(item.value), item.descending) for item in items]
+        for expr in [*partition, *(expr for expr, _ in order)]:
+            refuse_incomparable(expr.type)
         if name in ANALYTIC:
             values, of, nullable = compile_analytic(node, scope)
             return Window(partition, order, values, of, nullable)

@@ -77,7 +77,7 @@ def test_where_by_handle_and_group(client):
             8450,
         ),
         ("DECLARE @t TABLE (a int); RECEIVE status, priority FROM dbo.TQ INTO @t", 213),
-        ("RECEIVE TOP (-1) * FROM dbo.TQ", 1060),
+        ("RECEIVE TOP (-1) * FROM dbo.TQ", 127),
         (
             "RECEIVE * FROM dbo.TQ WHERE conversation_handle = 'A0000000-0000-4000-8000-000000000000'",
             8426,

@@ -101,7 +101,7 @@ def test_delete_duplicates_by_row_number_reads_right(lab):
         ("SELECT id FROM person ORDER BY 2", 108),
         ("SELECT TOP (1) WITH TIES id FROM person", 1062),
         ("SELECT TOP (1) id FROM person ORDER BY id OFFSET 1 ROWS", 10741),
-        ("DECLARE @n int = -1; SELECT TOP (@n) id FROM person", 1060),
+        ("DECLARE @n int = -1; SELECT TOP (@n) id FROM person", 127),
         ("SELECT ROW_NUMBER() OVER (PARTITION BY id) FROM person", 4112),
         ("SELECT id FROM person WHERE ROW_NUMBER() OVER (ORDER BY id) = 1", 4108),
     ],
