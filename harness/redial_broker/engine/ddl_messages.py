@@ -3,6 +3,29 @@
 from __future__ import annotations
 
 DDL_MESSAGES: dict[int, tuple[int, str]] = {
+    128: (
+        15,
+        'The name "%s" is not permitted in this context. Valid expressions are constants, constant '
+        "expressions, and (in some contexts) variables. Column names are not permitted.",
+    ),
+    175: (15, "An aggregate may not appear in a computed column expression or check constraint."),
+    511: (
+        16,
+        "Cannot create a row of size %d which is greater than the allowable maximum row size "
+        "of %d.",
+    ),
+    1701: (
+        16,
+        "Creating or altering table '%s' failed because the minimum row size would be %d, "
+        "including %d bytes of internal overhead. This exceeds the maximum allowable table row "
+        "size of %d bytes.",
+    ),
+    2752: (16, "Identity column '%s' contains invalid SEED."),
+    2753: (16, "Identity column '%s' contains invalid INCREMENT."),
+    8141: (
+        16,
+        "Column %s constraint for column '%s' references another column, table '%s'.",
+    ),
     271: (
         16,
         'The column "%s" cannot be modified because it is either a computed column or is '

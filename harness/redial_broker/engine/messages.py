@@ -337,6 +337,16 @@ MESSAGES: dict[int, tuple[int, str]] = {
         "parameter in a place where its type cannot be deduced.",
     ),
     11700: (16, "The increment for sequence object '%s' cannot be zero."),
+    11701: (
+        16,
+        "The absolute value of the increment for sequence object '%s' must be less than or equal "
+        "to the difference between the minimum and maximum value of the sequence object.",
+    ),
+    11705: (
+        16,
+        "The minimum value for sequence object '%s' must be less than its maximum value.",
+    ),
+    11708: (16, "An invalid value was specified for argument '%s' for the given data type."),
     11702: (
         16,
         "The sequence object '%s' must be of data type int, bigint, smallint, tinyint, "

@@ -21,6 +21,7 @@ from redial.tsql.ast import (
     IsDistinctFrom,
     IsNull,
     Like,
+    Literal,
     MethodCall,
     Not,
     ObjectName,
@@ -91,6 +92,16 @@ class ExpressionParser(FunctionParser):
                 right = self._operators(right, level + 1, right_start)
             left = BinaryOp(start, self.ends[self.i - 1], op, left, right)
         return left
+
+    def signed_number(self) -> Expression:
+        """Read a constant number with its sign, as IDENTITY and CREATE SEQUENCE want it."""
+        at = self.i
+        value = self.operand()
+        number = value.operand if isinstance(value, UnaryOp) else value
+        if not isinstance(number, Literal) or number.kind not in ("int", "decimal"):
+            self.i = at + (self.words[at] in ("+", "-"))
+            self.unexpected()
+        return value
 
     def operand(self) -> Expression:
         """Read signs, a primary, and what may follow it."""

@@ -285,6 +285,16 @@ class FunctionParser(TokenCursor):
             self.accept("ASC")
         return OrderItem(start, self.last_end(), value, descending)
 
+    def key_column(self) -> OrderItem:
+        """Read ``column [ASC|DESC]`` of a key: a name, not an expression."""
+        start = self.starts[self.i]
+        name = self.name()
+        column = ColumnRef(start, self.last_end(), (name,))
+        descending = self.accept("DESC")
+        if not descending:
+            self.accept("ASC")
+        return OrderItem(start, self.last_end(), column, descending)
+
     # --------------------------------------------------------------------- functions of their own
     def _case(self) -> Case:
         start = self.starts[self.i]

@@ -23,11 +23,9 @@ from redial.tsql.ast import (
     EnableTrigger,
     Expression,
     Identifier,
-    Literal,
     ObjectName,
     Option,
     Statement,
-    UnaryOp,
     UpdateStatistics,
 )
 from redial.tsql.lexer import VARIABLE, WORD
@@ -84,7 +82,7 @@ class ObjectParser(BrokerDdlParser):
         table = self.object_name(3)
         columns = []
         if not kind or self.words[self.i] == "(":
-            columns = self.parenthesised(self.order_item)
+            columns = self.parenthesised(self.key_column)
         index = CreateIndex(start, start, name, table, columns, unique, clustered, kind)
         if self.accept("INCLUDE"):
             index.include = self.name_list()
@@ -105,7 +103,7 @@ class ObjectParser(BrokerDdlParser):
         name = self.name()
         self.expect("ON")
         table = self.object_name(3)
-        columns = self.parenthesised(self.order_item)
+        columns = self.parenthesised(self.key_column)
         index = CreateIndex(start, start, name, table, columns, kind=kind)
         if self.accept_all("USING", "XML", "INDEX"):
             primary = self.name()
@@ -211,21 +209,15 @@ class ObjectParser(BrokerDdlParser):
         value: Expression | bool = True
         if name == "INCREMENT":
             self.expect("BY")
-            value = self._signed_number()
+            value = self.signed_number()
         elif name in ("MINVALUE", "MAXVALUE"):
-            value = self._signed_number()
+            value = self.signed_number()
         elif name == "START" or (name == "RESTART" and self.words[self.i] == "WITH"):
             self.expect("WITH")
-            value = self._signed_number()
+            value = self.signed_number()
         elif name == "CACHE" and self.kinds[self.i] != WORD and self.raw(self.i).isdigit():
             value = self.integer()
         return Option(start, self.last_end(), name, value)
-
-    def _signed_number(self) -> Expression:
-        value = self.operand()
-        if not isinstance(value, (Literal, UnaryOp)):
-            self.unexpected()
-        return value
 
     def schema(self, start: int, verb: str) -> Statement:
         """Read CREATE SCHEMA with its elements, or ALTER SCHEMA .. TRANSFER."""

@@ -155,9 +155,9 @@ class TableParser(OptionParser):
         self.expect("IDENTITY")
         seed = increment = None
         if self.accept("("):
-            seed = self.operand()
+            seed = self.signed_number()
             self.expect(",")
-            increment = self.operand()
+            increment = self.signed_number()
             self.expect(")")
         replication = self.accept_all("NOT", "FOR", "REPLICATION")
         return IdentityProperty(start, self.last_end(), seed, increment, replication)
@@ -204,7 +204,7 @@ class TableParser(OptionParser):
             self.not_supported("hash indexes")
         columns = None
         if of_table or self.words[self.i] == "(":
-            columns = self.parenthesised(self.order_item)
+            columns = self.parenthesised(self.key_column)
         options: list[Option] = []
         if self.accept("WITH"):
             options = self.index_options()
@@ -262,7 +262,7 @@ class TableParser(OptionParser):
         clustered = self._clustered()
         if self.words[self.i] in ("HASH", "COLUMNSTORE"):
             self.not_supported(f"{self.words[self.i]} indexes")
-        columns = self.parenthesised(self.order_item) if self.words[self.i] == "(" else None
+        columns = self.parenthesised(self.key_column) if self.words[self.i] == "(" else None
         include = self.name_list() if self.accept("INCLUDE") else []
         where = self.condition() if self.accept("WHERE") else None
         options = self.option_list() if self.accept("WITH") else []

@@ -27,6 +27,7 @@ from redial_broker.exec.ddl.index_options import index_options
 from redial_broker.exec.ddl.rebuild import all_indexes, rebuilt, spec_of
 from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.temporary import alter, check_key_length, put_table
+from redial_broker.exec.dml.row_length import refuse_long_row
 from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
@@ -220,6 +221,7 @@ def alter_column(node: ast.AlterTableAlterColumn, context: Context) -> Run:
             sparse=new.sparse,
             case_sensitive=new.case_sensitive if new.collation else old.case_sensitive,
         )
+        refuse_long_row(table.name, columns)
         twin = rebuilt(
             session.engine, table, columns=columns, convert=converter(database, table, at, new)
         )

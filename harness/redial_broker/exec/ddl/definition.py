@@ -17,13 +17,17 @@ from redial_broker.exec.conversion import resolve_type
 from redial_broker.exec.ddl.computed import computed_column
 from redial_broker.exec.ddl.index_options import index_options
 from redial_broker.exec.ddl.naming import check_length, check_name, default_name, key_name
+from redial_broker.exec.ddl.options import exact
 from redial_broker.exec.ddl.row_expressions import (
     RowExpressions,
     default_value,
     names_of,
+    refuse_parts,
     used_names,
 )
 from redial_broker.exec.ddl.shape import KeySpec, TableDefinition
+from redial_broker.exec.ddl.type_facts import sequence_limits
+from redial_broker.exec.dml.row_length import refuse_long_row
 
 if TYPE_CHECKING:
     from redial_broker.exec.context import Context
@@ -87,6 +91,7 @@ class DefinitionBuilder:
         """Resolve keys, indexes and checks once all columns are known."""
         for step in (*self.early, *self.late):
             step()
+        refuse_long_row(self.table, self.columns)
         if sum(key.primary for key in self.keys) > 1:
             raise SqlError(8110, self.table)
         if sum(key.clustered for key in self.keys) > 1:
@@ -229,13 +234,13 @@ class DefinitionBuilder:
         if stated.not_for_replication:
             raise self.context.not_supported(node, "NOT FOR REPLICATION")
 
-        def number(part: Any) -> int:
-            if part is None:
-                return 1
-            nothing: Any = None  # a constant reads nothing
-            return int(self.context.expression(part).fn(nothing, [], ()))
-
-        return number(stated.seed), number(stated.increment)
+        seed, step = (_whole(stated.seed), _whole(stated.increment))
+        low, high = sequence_limits(column.type)
+        if seed is None or not low <= seed <= high:
+            raise SqlError(2752, node.name, state=2)
+        if not step or abs(step) > high:
+            raise SqlError(2753, node.name, state=2)
+        return seed, step
 
     def collation(self, node: ast.ColumnDef, column: Column) -> None:
         """The column's own collation."""
@@ -277,6 +282,7 @@ class DefinitionBuilder:
             raise SqlError(1754, self.table, column.name)
         if column.sparse:
             raise SqlError(1731, column.name, self.table)
+        refuse_parts(self.context, node.value, default=True)
         column.default = default_value(self.context, node.value, column.type)
         column.default_name = node.name or default_name(self.table, column.name)
         if node.name is None:
@@ -345,10 +351,12 @@ class DefinitionBuilder:
         if node.name is None:
             self.system_named.add(name.lower())
         self.uses[name.lower()] = used_names(node.condition)
+        refuse_parts(self.context, node.condition)
         bind = self.expressions.condition(node.condition)
-        self.checks.append(
-            Check(name, bind(self.columns), text, owner, names_of(node.condition), bind)
-        )
+        accepts, names = bind(self.columns), names_of(node.condition)
+        if column is not None and names - {column.name.lower()}:
+            raise not_created(8141, "CHECK", column.name, self.table)
+        self.checks.append(Check(name, accepts, text, owner, names, bind))
 
     # ------------------------------------------------------------------ helpers
     def filter(self, node: Any) -> tuple[Any, str, Any]:
@@ -393,6 +401,14 @@ class DefinitionBuilder:
     def find(self, name: str) -> Column:
         """A column by name. Raises SqlError 1911."""
         return self.columns[self.ordinal(name)]
+
+
+def _whole(part: Any) -> int | None:
+    """A seed or an increment as a whole number, 1 where it is not written; None for a fraction."""
+    if part is None:
+        return 1
+    found = exact(part)
+    return None if found % 1 else int(found)
 
 
 def source_text(context: Context, node: ast.Node) -> str:

@@ -20,11 +20,13 @@ def word(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def exact(value: Any) -> Any:
+    """An option's number with its sign, fractions included."""
+    if isinstance(value, ast.UnaryOp):
+        return -exact(value.operand) if value.op == "-" else exact(value.operand)
+    return value.value if isinstance(value, ast.Literal) else value
+
+
 def number(value: Any) -> int:
     """An option's value as a whole number, with its sign."""
-    if isinstance(value, ast.UnaryOp):
-        return -number(value.operand) if value.op == "-" else number(value.operand)
-    if isinstance(value, ast.Literal):
-        stated: Any = value.value
-        return int(stated)
-    return int(value)
+    return int(exact(value))

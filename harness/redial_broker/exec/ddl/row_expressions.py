@@ -21,6 +21,7 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.expressions import Expr, compile_condition, compile_expression
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
+from redial_broker.exec.query.aggregates import is_aggregate
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
@@ -28,6 +29,17 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
     Condition = Callable[[Any, tuple[Any, ...]], bool | None]
+
+
+def refuse_parts(context: Context, node: ast.Node, *, default: bool = False) -> None:
+    """1046, 175 and 128: what neither CHECK nor DEFAULT holds, and columns in a DEFAULT."""
+    for part in node.walk():
+        if isinstance(part, ast.Query):
+            raise context.fail(part, SqlError(1046, aborts="scope"))
+        if is_aggregate(part):
+            raise context.fail(part, SqlError(175, aborts="scope"))
+        if default and isinstance(part, ast.ColumnRef):
+            raise context.fail(part, SqlError(128, ".".join(part.parts), aborts="scope"))
 
 
 def names_of(node: ast.Node) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redial_broker.engine.types import MAX, SqlType
+from redial_broker.engine.types import INTEGER_BITS, MAX, SqlType
 
 TYPE_IDS = {
     "image": 34,
@@ -118,3 +118,12 @@ def precision_scale(type_: SqlType) -> tuple[int, int]:
         point = type_.scale + 1 if type_.scale else 0
         return {"time": 8, "datetime2": 19, "datetimeoffset": 26}[type_.name] + point, type_.scale
     return _PRECISION.get(type_.name, (0, 0))
+
+
+def sequence_limits(type_: SqlType) -> tuple[int, int]:
+    """Least and greatest value a sequence or identity of the type gives."""
+    if type_.name in {"decimal", "numeric"}:
+        top = 10**type_.precision - 1
+        return -top, top
+    bits = INTEGER_BITS[type_.name]
+    return (0, 255) if bits == 8 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.engine.types import BIGINT, INTEGER_BITS, SqlType
+from redial_broker.engine.types import BIGINT, INTEGER_BITS
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import resolve_type
 from redial_broker.exec.database import Database
@@ -23,10 +23,11 @@ from redial_broker.exec.ddl.common import (
 )
 from redial_broker.exec.ddl.definition import table_definition
 from redial_broker.exec.ddl.naming import check_length
-from redial_broker.exec.ddl.options import number
+from redial_broker.exec.ddl.options import exact
 from redial_broker.exec.ddl.principals import find_owner
 from redial_broker.exec.ddl.renaming import enforced, transfer
 from redial_broker.exec.ddl.schema_elements import run_elements
+from redial_broker.exec.ddl.type_facts import sequence_limits
 from redial_broker.exec.dependencies import referrers
 from redial_broker.exec.objects import AliasType, Module, Schema, Sequence, TableType, Trigger
 from redial_broker.exec.registry import Run, compiles
@@ -106,13 +107,19 @@ def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
 
 
 # ---------------------------------------------------------------------- sequences
-def sequence_limits(type_: SqlType) -> tuple[int, int]:
-    """Least and greatest value of a sequence's type."""
-    if type_.name in {"decimal", "numeric"}:
-        top = 10**type_.precision - 1
-        return -top, top
-    bits = INTEGER_BITS[type_.name]
-    return (0, 255) if bits == 8 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+ARGUMENTS = {"START": "START WITH", "INCREMENT": "INCREMENT BY", "RESTART": "RESTART WITH"}
+"""What messages call the options of a sequence that take a number, where that differs."""
+
+
+def argument(name: str, stated: Any, limits: tuple[int, int]) -> int:
+    """A number of CREATE or ALTER SEQUENCE: 11708 for what its type cannot hold."""
+    found = exact(stated)
+    low, high = limits
+    if name == "INCREMENT":  # a step back may be stated for a type without negative values
+        low = -high
+    if found % 1 or not low <= found <= high:
+        raise SqlError(11708, ARGUMENTS.get(name, name))
+    return int(found)
 
 
 @compiles(ast.CreateSequence)
@@ -135,13 +142,19 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
 
         def value(name: str, default: int) -> int:
             stated = given.get(name)
-            return default if stated is None or isinstance(stated, bool) else number(stated)
+            if stated is None or isinstance(stated, bool):
+                return default
+            return argument(name, stated, sequence_limits(type_))
 
         step = value("INCREMENT", 1)
         low, high = value("MINVALUE", low), value("MAXVALUE", high)
+        if low >= high:
+            raise SqlError(11705, dotted(node.name))
         start = value("START", low if step > 0 else high)
         if step == 0:
             raise SqlError(11700, dotted(node.name))
+        if abs(step) > high - low:
+            raise SqlError(11701, dotted(node.name))
         if not low <= start <= high:
             raise SqlError(11703, dotted(node.name))
         database = session.database
@@ -177,7 +190,9 @@ def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
             raise SqlError(15151, "alter", "sequence object", dotted(node.name))
         for option in node.options:
             stated = option.value is not None and not isinstance(option.value, bool)
-            start = number(option.value) if stated else found.start
+            start = found.start
+            if stated:
+                start = argument("RESTART", option.value, sequence_limits(found.type))
             if not found.minimum <= start <= found.maximum:
                 raise SqlError(11703, dotted(node.name))
             session.engine.journal.assign(session.work(), found, "next_value", start)

@@ -12,6 +12,7 @@ from redial_broker.engine.storage import Column, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec.dml.key_length import key_check
+from redial_broker.exec.dml.row_length import row_check
 from redial_broker.exec.dml.variables import VariableAccess
 from redial_broker.exec.objects import View
 from redial_broker.exec.query.bodies import Written
@@ -208,7 +209,7 @@ def checker(
 ) -> Callable[..., Any] | None:
     """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
 
-    ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946. named: what
+    ordinals: the columns that may have changed, None for all. Raises 511, 515, 547 and 1946. named: what
     547 calls the statement (MERGE), where that is not ``statement``. constraints: False for a bulk
     load that leaves CHECK constraints out.
     """
@@ -222,10 +223,11 @@ def checker(
         and not column.rowversion
     ]
     checks = [c for c in target.table.checks if c.enabled] if constraints else []
-    too_long = key_check(target.table, ordinals)
+    lengths = [key_check(target.table, ordinals), row_check(target.table)]
+    too_long = [test for test in lengths if test is not None]
     visible = target.written.checks if target.written is not None else []
     no_values = cast("Values", ())  # a view reads no variables
-    if not required and not checks and too_long is None and not visible:
+    if not required and not checks and not too_long and not visible:
         return None
 
     def refuse_null(row: RowValues) -> None:
@@ -237,8 +239,8 @@ def checker(
         for i in required:
             if row[i] is None:
                 refuse_null(row)
-        if too_long is not None:
-            too_long(row)
+        for test in too_long:
+            test(row)
         for constraint in checks:
             if constraint.accepts(session, row) is False:
                 table = target.table

@@ -15,6 +15,7 @@ from redial_broker.engine.storage import Column, Table
 from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.tables import create_permanent
 from redial_broker.exec.ddl.temporary import create_temporary, is_temporary
+from redial_broker.exec.dml.row_length import refuse_long_row
 from redial_broker.exec.dml.targets import Target, Writes
 from redial_broker.exec.query.names import contains
 from redial_broker.exec.query.rowset import QueryColumn
@@ -51,6 +52,7 @@ def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) ->
         if column.name.lower() in seen:
             raise context.fail(name, SqlError(2705, column.name, name.name))
         seen.add(column.name.lower())
+    refuse_long_row(name.name, columns)
     context.uses_temp = True  # the table does not exist yet when this is compiled
 
     def run(session: SessionState, variables: Values) -> None:

@@ -34,7 +34,7 @@ def test_a_procedure_may_name_tables_that_are_not_there_yet(run, error):
         ("CREATE TYPE dbo.Row AS TABLE (a int)", 219),
         ("DROP TYPE dbo.nope", 218),
         ("CREATE SEQUENCE dbo.s INCREMENT BY 0", 11700),
-        ("CREATE SEQUENCE dbo.s AS tinyint START WITH 300", 11703),
+        ("CREATE SEQUENCE dbo.s AS tinyint START WITH 300", 11708),
     ],
 )
 def test_what_is_wrong_is_named_by_the_servers_number(run, error, text, number):
