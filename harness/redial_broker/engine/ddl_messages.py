@@ -20,6 +20,13 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
         "including %d bytes of internal overhead. This exceeds the maximum allowable table row "
         "size of %d bytes.",
     ),
+    1934: (
+        16,
+        "%s failed because the following SET options have incorrect settings: '%s'. Verify that "
+        "SET options are correct for use with indexed views and/or indexes on computed columns "
+        "and/or filtered indexes and/or query notifications and/or XML data type methods and/or "
+        "spatial index operations.",
+    ),
     2752: (16, "Identity column '%s' contains invalid SEED."),
     2753: (16, "Identity column '%s' contains invalid INCREMENT."),
     8141: (

@@ -15,8 +15,9 @@ from redial_broker.exec import fmtonly
 from redial_broker.exec.context import Context
 from redial_broker.exec.expressions import Scope
 from redial_broker.exec.program import Program, StatementInfo
-from redial_broker.exec.registry import FLOW, REGISTRY, Run, describe
+from redial_broker.exec.registry import FLOW, REGISTRY, Compile, Run, describe
 from redial_broker.exec.steps import end_of_program, jump, lazy_step
+from redial_broker.exec.strictness import strict, uses_methods
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -94,12 +95,18 @@ class ProgramCompiler:
         else:
             shared = entry.shared or ast.noted(node, names_objects)
             work = entry.work or ast.noted(node, touches_data)
-        pc = self.here()
+        pc, make = self.here(), entry.compile
+        if not isinstance(node, ast.ModuleDefinition) and ast.noted(node, uses_methods):
+            make = self._strictly(make)
         if entry.lazy or work:
-            step = lazy_step(self.program, pc, node, entry.compile, self.context, work)
+            step = lazy_step(self.program, pc, node, make, self.context, work)
             self.emit(node, step, shared)
         else:
-            self.emit(node, entry.compile(node, self.context), shared)
+            self.emit(node, make(node, self.context), shared)
+
+    @staticmethod
+    def _strictly(make: Compile) -> Compile:
+        return lambda node, context: strict(make(node, context), node)
 
     def check_variables(self, node: ast.Node) -> None:
         """137 for a variable used before (or without) its declaration, at compile time."""
@@ -135,10 +142,11 @@ class ProgramCompiler:
 
             return clear if clears else run
 
+        make = self._strictly(compile_test) if ast.noted(condition, uses_methods) else compile_test
         if work:
-            step = lazy_step(self.program, pc, node, compile_test, self.context, True)
+            step = lazy_step(self.program, pc, node, make, self.context, True)
         else:
-            step = compile_test(node, self.context)
+            step = make(node, self.context)
         return self.emit(node, step, shared)
 
     def finish(self) -> None:

@@ -50,6 +50,7 @@ class Context:
         "scope",
         "session",
         "statement",
+        "strict",
         "table_variables",
         "uses_temp",
     )
@@ -62,6 +63,7 @@ class Context:
         self.uses_temp = False
         self.checking = False  # only to see whether a new module's statement can be compiled
         self.statement: Any = None
+        self.strict = False  # it changes a table that wants the required SET options
         self.nesting: Any = None  # the data change in FROM that may stand there
         self.nested: list[Any] | None = None  # takes the OUTPUT of the change that is compiled
         self.chain: int | None = None  # owner of the view that is being read

@@ -18,6 +18,7 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.functions.formatting import format_message
 from redial_broker.exec.registry import Run, compiles, flow
 from redial_broker.exec.steps import end_of_program, jump, lazy_step
+from redial_broker.exec.strictness import strict, uses_methods
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -148,20 +149,24 @@ def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
     if node.value is not None:
         compiler.check_variables(node.value)
         type_ = compiler.returns_type
+        methods = ast.noted(node.value, uses_methods)
+
+        def make(part: Any, context: Context) -> Run:
+            run = return_value(part, context, type_)
+            return strict(run, node) if methods else run
+
         if touches_data(node.value):
             step = lazy_step(
                 compiler.program,
                 compiler.here(),
                 node,
-                lambda part, context: return_value(part, context, type_),
+                make,
                 compiler.context,
                 True,
             )
             compiler.returns.append(compiler.emit(node, step, names_objects(node.value)))
         else:
-            compiler.returns.append(
-                compiler.emit(node, return_value(node, compiler.context, type_))
-            )
+            compiler.returns.append(compiler.emit(node, make(node, compiler.context)))
         return
     compiler.returns.append(compiler.emit(node, end_of_program))
 

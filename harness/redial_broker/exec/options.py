@@ -133,12 +133,34 @@ class Options:
         return found
 
     @property
+    def wrong_settings(self) -> str:
+        """The options that keep methods of XML and filtered indexes from use, worked out once."""
+        found = self._changes.get("wrong")
+        if found is None:
+            found = self._changes["wrong"] = self._wrong()
+        return found
+
+    @property
     def mask(self) -> int:
         """@@OPTIONS (configuration page "user options"), worked out once."""
         found = self._changes.get("mask")
         if found is None:
             found = self._changes["mask"] = self._mask()
         return found
+
+    def _wrong(self) -> str:
+        """As message 1934 lists them. ANSI_WARNINGS ON means ARITHABORT ON too since compatibility
+        level 90 (SET ARITHABORT page)."""
+        wrong = (
+            ("ANSI_NULLS", not self.ansi_nulls),
+            ("QUOTED_IDENTIFIER", not self.quoted_identifier),
+            ("CONCAT_NULL_YIELDS_NULL", not self.concat_null_yields_null),
+            ("ANSI_WARNINGS", not self.ansi_warnings),
+            ("ANSI_PADDING", not self.ansi_padding),
+            ("ARITHABORT", not (self.arithabort or self.ansi_warnings)),
+            ("NUMERIC_ROUNDABORT", self.numeric_roundabort),
+        )
+        return ", ".join(name for name, is_wrong in wrong if is_wrong)
 
     def _mask(self) -> int:
         bits = (

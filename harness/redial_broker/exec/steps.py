@@ -14,6 +14,7 @@ from redial_broker.exec import read_only
 from redial_broker.exec.context import HOOKS, Context
 from redial_broker.exec.program import SWITCH, Program
 from redial_broker.exec.registry import Compile, Run
+from redial_broker.exec.strictness import strict
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
@@ -67,6 +68,8 @@ def lazy_step(
             error.line = error.line or program.source.line(node.pos)
             raise
         run = read_only.guarded(run, node, database)
+        if fresh.strict:
+            run = strict(run, node)
         if database.hears_definitions and isinstance(node, ast.Statement):
             run = HOOKS.firing_ddl(run, node, fresh)
         step = working_step(run) if work else run

@@ -182,13 +182,13 @@ class BrokerDdlParser(ModuleParser):
         if verb == "CREATE":
             owner = self.owner()
             self.expect("ON", "QUEUE")
-            queue = self.object_name(3)
+            queue = self.object_name(2)
             contracts = self.parenthesised(self.identifier) if self.words[self.i] == "(" else []
             return CreateService(start, self.last_end(), name, owner, queue, contracts)
         on_queue: ObjectName | None = None
         changes: list[AlterServiceContract] = []
         if self.accept_all("ON", "QUEUE"):
-            on_queue = self.object_name(3)
+            on_queue = self.object_name(2)
         if on_queue is None or self.words[self.i] == "(":
             changes = self.parenthesised(self._service_change)
         return AlterService(start, self.last_end(), name, on_queue, changes)

@@ -213,16 +213,18 @@ def allow_snapshots(
     session: SessionState, context: Context, database: Database, option: ast.Option
 ) -> None:
     """ALLOW_SNAPSHOT_ISOLATION: turning it on waits for the transactions that are open."""
-    if word(option.value).upper() == "ON" and not database.options["snapshot"]:
-        outside_transaction(session, "ALTER DATABASE")
-        if any(
+    if (
+        word(option.value).upper() == "ON"
+        and not database.options["snapshot"]
+        and any(
             x.transaction is not None
             for x in database.server.sessions()
             if x is not session and x.database is database
-        ):
-            session.engine.journal.save(session)
-            session.deadline, session.expired = None, False
-            session.wait_for("database", database.name, 1000)
+        )
+    ):
+        session.engine.journal.save(session)
+        session.deadline, session.expired = None, False
+        session.wait_for("database", database.name, 1000)
     flag("snapshot")(session, context, database, option)
 
 

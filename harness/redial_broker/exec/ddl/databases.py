@@ -85,10 +85,9 @@ def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
     """ALTER DATABASE name SET options [WITH ROLLBACK IMMEDIATE | NO_WAIT | ROLLBACK AFTER n]."""
 
     def run(session: SessionState, variables: Values) -> None:
+        outside_transaction(session, "ALTER DATABASE")
         database = altered(session, node.name)
-        exclusive = any(needs_exclusive(option) for option in node.options)
-        if exclusive:
-            outside_transaction(session, "ALTER DATABASE")
+        if any(needs_exclusive(option) for option in node.options):
             take_database(session, database, node)
         for option in node.options:
             set_option(session, context, database, option)
@@ -169,6 +168,7 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
     if node.action == "COLLATE":
 
         def collate(session: SessionState, variables: Values) -> None:
+            outside_transaction(session, "ALTER DATABASE")
             check_collation(context, node, word(option.value), altered(session, node.name))
 
         return collate

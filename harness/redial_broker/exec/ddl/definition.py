@@ -28,6 +28,8 @@ from redial_broker.exec.ddl.row_expressions import (
 from redial_broker.exec.ddl.shape import KeySpec, TableDefinition
 from redial_broker.exec.ddl.type_facts import sequence_limits
 from redial_broker.exec.dml.row_length import refuse_long_row
+from redial_broker.exec.registry import describe
+from redial_broker.exec.strictness import require, strict_index
 
 if TYPE_CHECKING:
     from redial_broker.exec.context import Context
@@ -92,6 +94,8 @@ class DefinitionBuilder:
         for step in (*self.early, *self.late):
             step()
         refuse_long_row(self.table, self.columns)
+        if any(strict_index(self.columns, key.columns, key.where) for key in self.keys):
+            require(self.context.session, describe(self.context.statement))
         if sum(key.primary for key in self.keys) > 1:
             raise SqlError(8110, self.table)
         if sum(key.clustered for key in self.keys) > 1:

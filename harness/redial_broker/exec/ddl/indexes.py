@@ -25,6 +25,7 @@ from redial_broker.exec.ddl.temporary import alter, check_key_length, is_tempora
 from redial_broker.exec.dml.references import foreign_keys
 from redial_broker.exec.objects import View
 from redial_broker.exec.registry import Run, compiles
+from redial_broker.exec.strictness import require, strict_index
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
@@ -47,6 +48,8 @@ def create_index(node: ast.CreateIndex, context: Context) -> Run:
             raise context.not_supported(node, "an index on a view")
         database, table, transaction = alter(session, node.table, 1088)
         spec = index_spec(context, table, node, options)
+        if strict_index(table.columns, spec.columns, spec.where):
+            require(session, "CREATE INDEX")
         others = kept_indexes(table, node, replaces)
         if node.clustered and any(index.clustered for index in others):
             assert table.clustered is not None

@@ -24,6 +24,7 @@ from redial_broker.exec.query.sources import (
     template_table,
 )
 from redial_broker.exec.query.views import view_rowset
+from redial_broker.exec.strictness import strict_table
 from redial_broker.exec.triggers import EVENTS, triggers_on
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ def resolve_target(
     if isinstance(node, ast.Variable):
         slot, definition = table_variable(node, context)
         refuse_readonly(slot, node, context)
-        return Target(template_table(definition, context), slot)
+        template = template_table(definition, context)
+        context.strict = context.strict or strict_table(template)
+        return Target(template, slot)
     if len(node.parts) == 1 and node.name.lower() in context.table_variables:
         raise context.fail(node, SqlError(286))
     found = resolve_object(node, context)
@@ -107,6 +110,7 @@ def resolve_target(
     if not isinstance(found, Table):
         kind = getattr(found, "kind", None) or "system view"
         raise context.not_supported(node, f"changing rows of a {kind.lower()}")
+    context.strict = context.strict or strict_table(found)
     return Target(found, securables=[] if found.temporary else [found])
 
 

@@ -15,6 +15,7 @@ from redial_broker.exec.query.binder import Binder
 from redial_broker.exec.query.bodies import Choice
 from redial_broker.exec.query.compile import QueryCompiler
 from redial_broker.exec.query.sources import Source
+from redial_broker.exec.strictness import strict_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,8 @@ def target_of(source: Source, node: ast.Node, context: Context) -> Target:
     """The target a bound source stands for: its own table or the base table behind it."""
     written = source.behind
     refuse_readonly(source.slot if written is None else written.slot, node, context)
+    changed = source.stored if written is None else written.table
+    context.strict = context.strict or strict_table(changed)
     if written is None:
         return Target(source.stored, source.slot, securables=_own(source))
     written.names = [column.name for column in source.columns]

@@ -161,3 +161,31 @@ def test_a_new_definition_in_another_database_is_seen_at_once(query):
     owner.execute("CREATE DATABASE two").ok()
     define(3)
     assert reader.execute(query).rows() == [(3,)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "SET RECOVERY SIMPLE",
+        "SET TRUSTWORTHY ON",
+        "SET ALLOW_SNAPSHOT_ISOLATION ON",
+        "SET COMPATIBILITY_LEVEL = 160",
+        "SET ANSI_NULL_DEFAULT ON",
+        "SET HONOR_BROKER_PRIORITY ON",
+        "SET MULTI_USER",
+        "COLLATE SQL_Latin1_General_CP1_CI_AS",
+        "MODIFY NAME = Other",
+    ],
+)
+def test_no_change_of_a_database_is_part_of_a_transaction(session, change):
+    """ "ALTER DATABASE" page: it runs in autocommit mode."""
+    found = session.execute(f"BEGIN TRANSACTION; ALTER DATABASE App {change}").error()
+    assert found.number == 226
+
+
+def test_a_service_names_a_queue_of_its_own_database(run, session):
+    """ "CREATE SERVICE" page: [schema_name.]queue_name."""
+    run("CREATE QUEUE dbo.q")
+    run("CREATE SERVICE s ON QUEUE dbo.q")
+    for sql in ("CREATE SERVICE t ON QUEUE other.dbo.q", "ALTER SERVICE s ON QUEUE App.dbo.q"):
+        assert session.execute(sql).error().number == 117
