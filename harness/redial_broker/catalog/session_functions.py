@@ -40,7 +40,9 @@ def sql_text(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]
     """The text behind a sql_handle: of a module, a running batch, or one that is still kept."""
     session.check_server_permission(VIEW_SERVER_STATE)
     handle = arguments[0] if arguments else None
-    if not handle:
+    if isinstance(handle, int):  # int becomes varbinary
+        handle = (handle & 0xFFFFFFFF).to_bytes(4, "big")
+    if not handle or not isinstance(handle, bytes):
         return []
     if handle[:1] == b"\x03":
         database = session.database.server.database_by_id(int.from_bytes(handle[2:4], "little"))

@@ -27,6 +27,22 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
         "and/or filtered indexes and/or query notifications and/or XML data type methods and/or "
         "spatial index operations.",
     ),
+    6110: (16, "The distributed transaction with UOW %s does not exist."),
+    9837: (
+        16,
+        "An invalid date value was encountered: The date value is less than the minimum date value "
+        "allowed for the data type.",
+    ),
+    15213: (
+        10,
+        "Warning: The certificate you created has an invalid validity period; its expiration date "
+        "precedes its start date.",
+    ),
+    15214: (10, "Warning: The certificate you created is expired."),
+    15215: (
+        10,
+        "Warning: The certificate you created is not yet valid; its start date is in the future.",
+    ),
     2752: (16, "Identity column '%s' contains invalid SEED."),
     2753: (16, "Identity column '%s' contains invalid INCREMENT."),
     8141: (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
@@ -440,21 +441,28 @@ def revert(node: ast.Revert, context: Context) -> Run:
     return run
 
 
+_UNIT_OF_WORK = re.compile(r"[{]?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}[}]?")
+
+
 @compiles(ast.Kill, work=False, lazy=False)
 def kill(node: ast.Kill, context: Context) -> Run:
-    """KILL session_id."""
+    """KILL session_id. A unit of work is one of a distributed transaction: none is known (6110)."""
     if node.kind != "SESSION" or node.status_only or node.target is None:
         raise context.not_supported(node, f"KILL {node.kind}")
     target = context.expression(node.target)
 
     def run(session: SessionState, variables: Values) -> None:
         number = target.fn(session, variables, ())
+        if isinstance(number, str) and _UNIT_OF_WORK.fullmatch(number) is None:
+            raise context.not_supported(node, f"KILL '{number}'")
         if not has_server_permission(session, "ALTER ANY CONNECTION"):
             raise SqlError(6102)
         if number == session.id:
             raise SqlError(6104)
         if session.trancount:
             raise SqlError(6115)
+        if isinstance(number, str):
+            raise SqlError(6110, number)
         session.instance.kill(number)
 
     return run

@@ -141,6 +141,8 @@ def make_certificate(
     from cryptography.hazmat.primitives import hashes
     from cryptography.x509.oid import NameOID
 
+    if not start.replace(tzinfo=UTC) < end.replace(tzinfo=UTC):
+        return _backward(key, subject, start, end, serial)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject or " ", _validate=False)])
     private = _private(key)
     built = (
@@ -153,6 +155,26 @@ def make_certificate(
         .not_valid_after(end.replace(tzinfo=UTC))
     )
     return built.sign(private, hashes.SHA256()).public_bytes(_der())
+
+
+def _backward(key: RsaKey, subject: str, start: datetime, end: datetime, serial: int) -> bytes:
+    """A certificate whose end is not after its start: a server makes one, the library does not.
+
+    One that ends a year later is made, its end exchanged, and what was signed is signed again.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+
+    later = start.replace(year=start.year + 1, day=min(start.day, 28))
+    made = make_certificate(key, subject, start, later, serial)
+    before, after = (f"{moment:%y%m%d%H%M%S}Z".encode() for moment in (later, end))
+    signed = x509.load_der_x509_certificate(made).tbs_certificate_bytes
+    changed = signed.replace(before, after)
+    old = x509.load_der_x509_certificate(made).signature
+    return made.replace(signed, changed).replace(
+        old, _private(key).sign(changed, PKCS1v15(), hashes.SHA256())
+    )
 
 
 @lru_cache(maxsize=256)

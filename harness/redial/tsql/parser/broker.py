@@ -58,7 +58,8 @@ class BrokerParser(ExecuteParser):
                 dialog.lifetime = self.expression()
             else:
                 setattr(dialog, word.lower(), self.expression())
-            if not self.accept(","):
+            # Between two options the comma may be left out, as published scripts do.
+            if not self.accept(",") and self.words[self.i] not in _DIALOG_OPTIONS:
                 return
 
     def begin_timer(self, start: int) -> BeginTimer:

@@ -104,6 +104,10 @@ class TokenCursor:
             return string_value(self.raw(i))
         return name_value(self.raw(i)) if self.kinds[i] == QUOTED else self.raw(i)
 
+    def at_label(self) -> bool:
+        """Tell whether a label follows: a name there ends the statement, it is no alias."""
+        return self.kinds[self.i] <= QUOTED and self.words[self.i + 1] == ":"
+
     def too_deep(self) -> NoReturn:
         """Raise 191 at the next token."""
         self.error(191)

@@ -75,6 +75,8 @@ class ExecuteParser(FlowParser):
 
     def _at_argument(self) -> bool:
         i = self.i
+        if self.at_label():
+            return False
         return self.kinds[i] in _ARGUMENT_KINDS or self.words[i] in ("-", "+", "NULL", "DEFAULT")
 
     def _execute_argument(self) -> ExecuteArgument:

@@ -297,7 +297,7 @@ class FlowParser(DmlParser):
 
     def _transaction_name(self) -> Identifier | Variable | None:
         kind = self.kinds[self.i]
-        if kind <= QUOTED or kind == VARIABLE:
+        if (kind <= QUOTED and not self.at_label()) or kind == VARIABLE:
             return self.name_or_variable()
         return None
 

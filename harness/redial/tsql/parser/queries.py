@@ -253,7 +253,7 @@ class QueryParser(SourceParser):
         if kind == STRING:
             self.i = i + 1
             return string_value(self.raw(i))
-        if given or (kind <= QUOTED and self.words[i] not in _NOT_AN_ALIAS):
+        if given or (kind <= QUOTED and self.words[i] not in _NOT_AN_ALIAS and not self.at_label()):
             return self.name()
         return None
 

@@ -230,6 +230,7 @@ class SourceParser(ExpressionParser):
             self.kinds[i] <= QUOTED
             and self.words[i] not in _NOT_AN_ALIAS
             and not self.at_window_clause()
+            and not self.at_label()
         ):
             return self.name()
         return None

@@ -46,7 +46,7 @@ _TIME = (
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})"
     r"(?:[.:](?P<fraction>\d{1,9}))?)?)?\s*(?P<half>[AaPp][Mm])?"
 )
-_ZONE = r"\s*(?P<zone>[Zz]|[+-]\d{2}:\d{2})?"
+_ZONE = r"\s*(?P<zone>[Zz]|[+-]\d{2}:\d{1,2})?"
 _DATE_FORMS = (
     r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
     r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
@@ -57,6 +57,7 @@ _DATE_FORMS = (
 _TEXT_FORMS = tuple(
     re.compile(rf"\s*{form}(?:(?:\s+|[Tt]){_TIME}{_ZONE})?\s*") for form in _DATE_FORMS
 )
+_YEAR_ONLY = re.compile(r"\s*(\d{4})\s*")
 _TIME_ONLY = re.compile(rf"\s*{_TIME}{_ZONE}\s*")
 _DAY_FIRST_STYLES = frozenset({3, 4, 5, 103, 104, 105, 13, 113, 6, 106})
 _READABLE_STYLES = frozenset(
@@ -153,7 +154,7 @@ def _offset(text: str | None) -> timezone | None:
         return None
     if text in "Zz":
         return UTC
-    minutes = int(text[1:3]) * 60 + int(text[4:6])
+    minutes = int(text[1:3]) * 60 + int(text[4:])
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
@@ -169,6 +170,9 @@ def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | Non
                 _offset(match["zone"]),
                 len(match["fraction"] or ""),
             )
+    match = _YEAR_ONLY.fullmatch(text)
+    if match:  # "datetime" page, Unseparated string formats: four digits are a year
+        return date(int(match[1]), 1, 1), time(), None, 0
     match = _TIME_ONLY.fullmatch(text)
     if match:
         return None, _read_time(match), _offset(match["zone"]), len(match["fraction"] or "")

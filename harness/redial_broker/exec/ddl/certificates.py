@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError
+from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.types import DATETIME, NVARCHAR_MAX
 from redial_broker.exec import crypto
@@ -131,6 +131,7 @@ def create_certificate(node: ast.CreateCertificate, context: Context) -> Run:
             own = crypto.make_key(key_seed(session, number))
             key, password = own, protector(session, options)
             der = self_signed(session, own, options, number)
+            warn_of_dates(session, der)
         else:
             der, key, password = imported(session, options)
         made = Certificate(number, name, owner, der, key, password, active)
@@ -150,9 +151,28 @@ def self_signed(
     if end is None:
         day = 28 if (start.month, start.day) == (2, 29) else start.day
         end = start.replace(year=start.year + 1, day=day)
+    if not all(1950 <= year < 2050 for year in (start.year, end.year)) and end <= start:
+        raise NotSupported(f"a certificate from {start:%Y-%m-%d} to {end:%Y-%m-%d}")
+    if start.year < 1950:
+        raise NotSupported(f"a certificate from {start:%Y-%m-%d}")
     seed = f"{key_seed(session, number)}/{options['SUBJECT']}"
     serial = int.from_bytes(blake2b(seed.encode(), digest_size=15).digest(), "big") | 1
     return crypto.make_certificate(key, options["SUBJECT"], start, end, serial)
+
+
+def warn_of_dates(session: SessionState, der: bytes) -> None:
+    """15213 to 15215: dates no certificate is good for; it is made all the same."""
+    facts = crypto.read_certificate(der)
+    assert facts is not None
+    now = session.now()
+    for number, odd in (
+        (15213, facts["end"] < facts["start"]),
+        (15214, facts["end"] < now),
+        (15215, facts["start"] > now),
+    ):
+        if odd:
+            warning = SqlError(number)
+            session.info(warning.text, warning.severity, number)
 
 
 def moment(text: str | None) -> datetime | None:

@@ -112,7 +112,11 @@ def _datetrunc(call: Call) -> Expr:
     lift, lower, fit = as_datetime(of), lowering(of), rescale(of)
 
     def run(value: Any, first: int) -> Any:
-        return fit(lower(_truncated(lift(value), part, first), value))
+        try:
+            begun = _truncated(lift(value), part, first)
+        except OverflowError:  # the week began before 0001-01-01 (DATETRUNC page)
+            raise SqlError(9837) from None
+        return fit(lower(begun, value))
 
     body = "return f(x0, session.options.datefirst)"
     return Expr(closure(body, [moment], f=run), of, moment.nullable)

@@ -210,9 +210,21 @@ class TreeBuilder:
         """Two sources need two names: 1011 for equal aliases, 1013 for equal table names."""
         for other in self.leaves:
             if source.qualifiers and other.qualifiers == source.qualifiers:
+                if _unnamed(node):  # a name nobody can write: * still tells the two apart
+                    source.qualifiers = (f"{source.qualifiers[0]}\0{len(self.leaves)}",)
+                    return
                 number = 1011 if len(source.qualifiers) == 1 else 1013
                 names = (source.qualifiers[-1],) * (1 if number == 1011 else 2)
                 raise self.context.fail(node, SqlError(number, *names, aborts="scope"))
+
+
+def _unnamed(node: ast.Node) -> bool:
+    """OPENJSON and its kin may stand in FROM twice without an alias."""
+    return (
+        isinstance(node, ast.FunctionTable)
+        and len(node.call.name.parts) == 1
+        and node.alias is None
+    )
 
 
 def _flat(children: list[Any]) -> list[Any]:
