@@ -1,4 +1,9 @@
-"""LIKE and PATINDEX patterns as regular expressions ("LIKE" page)."""
+"""LIKE and PATINDEX patterns as regular expressions ("LIKE" page).
+
+What stands between two ``%`` matches texts of one length only, so its first occurrence is as good
+as any later one. It is looked for in an atomic group, which is never left again: a pattern with
+any number of ``%`` takes at most as many steps as text and pattern are long, multiplied.
+"""
 
 from __future__ import annotations
 
@@ -52,18 +57,19 @@ def _read_class(pattern: str, start: int, escape: str | None) -> tuple[str, int]
     return f"[{'^' if negated else ''}{''.join(parts)}]", at + 1
 
 
-@lru_cache(maxsize=2048)
-def like_regex(pattern: str, escape: str | None, case_sensitive: bool) -> re.Pattern[str]:
-    """The regular expression of a LIKE pattern; use its ``fullmatch``."""
-    parts, at = [], 0
+def _segments(pattern: str, escape: str | None) -> list[str]:
+    """The expressions of what stands before, between and behind the ``%`` of a pattern."""
+    segments: list[list[str]] = [[]]
+    at = 0
     while at < len(pattern):
+        parts = segments[-1]
         char = pattern[at]
         if char == escape:
             # An escape character at the very end stands for nothing and matches nothing.
             parts.append(re.escape(pattern[at + 1]) if at + 1 < len(pattern) else _NEVER)
             at += 2
         elif char == "%":
-            parts.append(".*")
+            segments.append([])
             at += 1
         elif char == "_":
             parts.append(".")
@@ -74,8 +80,25 @@ def like_regex(pattern: str, escape: str | None, case_sensitive: bool) -> re.Pat
         else:
             parts.append(re.escape(char))
             at += 1
+    return ["".join(parts) for parts in segments]
+
+
+@lru_cache(maxsize=2048)
+def like_regex(pattern: str, escape: str | None, case_sensitive: bool) -> re.Pattern[str]:
+    """The regular expression of a LIKE pattern; use its ``fullmatch``.
+
+    Its first group is what stands behind the first ``%``, up to the next one.
+    """
+    first, *rest = _segments(pattern, escape)
+    if rest:
+        *between, last = rest
+        if between:
+            between[0] = f"({between[0]})"
+            first += "".join(f"(?>.*?{segment})" for segment in between if segment) + f".*{last}"
+        else:
+            first += f".*({last})"
     flags = re.DOTALL if case_sensitive else re.DOTALL | re.IGNORECASE
-    return re.compile("".join(parts), flags)
+    return re.compile(first, flags)
 
 
 def as_text(side: Expr) -> Expr:

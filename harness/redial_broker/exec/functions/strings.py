@@ -184,24 +184,10 @@ def _patindex(call: Call) -> Expr:
     of = BIGINT if text.type.length == MAX else INT
 
     def run(x: str, y: str) -> int:
-        anywhere = x.startswith("%")
-        body = x[1:] if anywhere else x
-        if body.endswith("%") and not body.endswith("[%"):
-            regex = like_regex(body[:-1], None, sensitive)
-            found = regex.search(y) if anywhere else regex.match(y)
-        elif anywhere:
-            regex = like_regex(body, None, sensitive)
-            found = next(
-                (
-                    m
-                    for m in (regex.match(y, at) for at in range(len(y) + 1))
-                    if m and m.end() == len(y)
-                ),
-                None,
-            )
-        else:
-            found = like_regex(body, None, sensitive).fullmatch(y)
-        return found.start() + 1 if found else 0
+        found = like_regex(x, None, sensitive).fullmatch(y)
+        if found is None:
+            return 0
+        return found.start(1) + 1 if x.startswith("%") else 1
 
     return strict(run, of, [pattern, text])
 

@@ -44,6 +44,33 @@ def test_like_agrees_with_its_definition(pattern, text):
     assert holds("@t not like @p", given_) is not expected
 
 
+def position(pattern, text):
+    """PATINDEX from the definition of LIKE: the first place where what is behind the % can begin.
+
+    A % at the end lets anything follow, as in LIKE.
+    """
+    if not pattern.startswith("%"):
+        return int(reference(pattern, text))
+    behind = pattern[1:]
+    places = [at for at in range(len(text) + 1) if reference(behind, text[at:])]
+    return places[0] + 1 if places else 0
+
+
+@given(st.lists(PIECES, max_size=6).map("".join), st.text("abc", max_size=7))
+def test_patindex_agrees_with_its_definition(pattern, text):
+    given_ = {"@t": (nvarchar(20), text), "@p": (nvarchar(50), pattern)}
+    assert holds(f"patindex(@p, @t) = {position(pattern, text)}", given_) is True
+
+
+@pytest.mark.parametrize("text", ["a" * 4000, "ab" * 2000, "a" * 3999 + "b"])
+@pytest.mark.parametrize("piece", ["%a", "%_", "%[ab]a", "_%a", "%a%"])
+def test_many_percents_end_at_once(piece, text):
+    # Of a matcher that goes back for each of them this would be the last test ever run.
+    given_ = {"@t": (nvarchar(4000), text), "@p": (nvarchar(4000), piece * 500 + "%c")}
+    assert holds("@t like @p", given_) is False
+    assert holds("patindex(@p + '%', @t) = 0", given_) is True
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
