@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.keys import END_KEY, bounds, inside
 from redial_broker.engine.locks import LockManager
+from redial_broker.engine.meter import Meter
 from redial_broker.engine.read_mode import ReadMode
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.switches import value
@@ -23,7 +25,7 @@ from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import refuse_conflict, value_at
 
 if TYPE_CHECKING:
-    from redial_broker.engine.needs import Edge, IndexKey, LockKey, RowValues
+    from redial_broker.engine.needs import Edge, IndexKey, LockKey, Ordered, RowValues
 
 Accept = Callable[[tuple], bool]  # type: ignore[type-arg]  # of RowValues, which no run knows
 
@@ -34,6 +36,12 @@ differs(
     "the same.",
 )
 
+_FOUND_BYTES = 88
+"""Of a row that was found: it is the one in the table, in a pair of its own."""
+
+_PIECE = 64
+"""So many keys are taken from an index at once by a reader who will stop after some."""
+
 ESCALATION = 5000
 """So many rows locked by one reference of one statement make the server try for the table lock."""
 
@@ -41,10 +49,11 @@ ESCALATION = 5000
 class Access:
     """Row access of one instance: storage under the lock manager."""
 
-    __slots__ = ("locks",)
+    __slots__ = ("locks", "meter")
 
-    def __init__(self, locks: LockManager) -> None:
+    def __init__(self, locks: LockManager, meter: Meter) -> None:
         self.locks = locks
+        self.meter = meter
 
     def lock_table(self, transaction: Transaction, table: Table, mode: str) -> None:
         """Intent or full lock on the table; temporary tables and table variables need none."""
@@ -84,7 +93,11 @@ class Access:
         candidates = self._candidates(
             transaction, index, prefix, low, high, exact, limit is not None, after
         )
+        meter = self.meter
         for key in candidates:
+            meter.left -= 1
+            if meter.left < 0:
+                meter.look(found, _FOUND_BYTES)
             row_key, row = visit(
                 transaction, index, key, mode, accept, covered, mode.ranges and not exact
             )
@@ -159,7 +172,9 @@ class Access:
             ghosts = [key for key in ghosts if key > after]
         if ghosts:
             return sorted([*keys, *ghosts])
-        return keys if some else list(keys)
+        if some:
+            return _in_pieces(entries, start, stop, inclusive)
+        return list(keys)
 
     def _visit(
         self,
@@ -414,6 +429,21 @@ class Access:
             applies = index.where is None or index.where(row)
             if applies and index.unique and table.index_key(index, key, row) in index.entries:
                 raise table.duplicate(index, row)
+
+
+def _in_pieces(
+    entries: Ordered[IndexKey, Any],
+    start: IndexKey | None,
+    stop: IndexKey | None,
+    inclusive: tuple[bool, bool],
+) -> Iterator[IndexKey]:
+    """The keys of a range, a few at a time: others may change the index between two of them."""
+    while True:
+        piece = list(islice(entries.irange(start, stop, inclusive), _PIECE))
+        yield from piece
+        if len(piece) < _PIECE:
+            return
+        start, inclusive = piece[-1], (False, inclusive[1])
 
 
 def _following(index: Index, key: IndexKey, itself: bool = False) -> IndexKey:

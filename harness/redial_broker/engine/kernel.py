@@ -9,6 +9,7 @@ from redial_broker.engine.access import Access
 from redial_broker.engine.clock import RealClock, Timers, VirtualClock
 from redial_broker.engine.journal import Journal
 from redial_broker.engine.locks import LockManager
+from redial_broker.engine.meter import Meter
 from redial_broker.engine.storage import FIRST_HOBT
 from redial_broker.engine.switches import of_an_instance, value
 from redial_broker.engine.transactions import TransactionManager
@@ -31,5 +32,6 @@ class Engine:
         self.locks = LockManager(self.journal, self.clock.now, self.timers)
         self.locks.weighs_group_waits = value(self, "send_wait_log") == "counts"
         self.transactions = TransactionManager(self.journal, self.locks)
-        self.access = Access(self.locks)
+        self.meter = Meter()
+        self.access = Access(self.locks, self.meter)
         self.hobt_ids = count(FIRST_HOBT + 39 * 65536, 65536)

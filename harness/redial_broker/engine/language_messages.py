@@ -168,6 +168,7 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
     596: (21, "Cannot continue the execution because the session is in the kill state."),
     627: (16, "Cannot use SAVE TRANSACTION within a distributed transaction."),
     628: (16, "Cannot issue SAVE TRANSACTION when there is no active transaction."),
+    701: (17, "There is insufficient system memory in resource pool '%s' to run this query."),
     650: (
         16,
         "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ "

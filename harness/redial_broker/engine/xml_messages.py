@@ -356,6 +356,7 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
         "XML Validation: Invalid content. Expected element(s): %s. Found: element '%s' "
         "instead. Location: %s.",
     ),
+    7119: (16, "Attempting to grow LOB beyond maximum allowed size of %d bytes."),
     7116: (16, "Offset %d is not in the range of available LOB data."),
     7135: (16, "Deletion length %d is not in the range of available text, ntext, or image data."),
     8113: (

@@ -275,7 +275,7 @@ def _by_keys(
 
     def row_of(session: SessionState, variables: Values, keys: tuple[Any, ...]) -> Row | None:
         if memo:
-            memo[:] = [None] * len(memo)
+            session.engine.meter.blank(memo)
         row = [None] * width
         images = []
         for (start, at), key, (read, shown) in zip(places, keys, readers):

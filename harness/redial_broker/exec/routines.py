@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 SCALAR, INLINE, TABLE = "SCALAR FUNCTION", "INLINE FUNCTION", "TABLE FUNCTION"
 
 
+_STATEMENT = 4
+"""What a statement of a function counts, in rows."""
+
+
 class QuietSink:
     """Where the row counts of statements inside a function go: nowhere."""
 
@@ -117,7 +121,9 @@ def run_function(
         if session.database is not home:
             enter(session, home)
         code, variables, pc = program.code, frame.variables, 0
+        tick = session.engine.meter.tick
         while len(frames) > depth:
+            tick(_STATEMENT)
             frame.pc = pc
             following = code[pc](session, variables)
             pc = pc + 1 if following is None else following

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from redial_broker.exec.principals import Principal
 
 
+_PIECE = 1000  # rows sent between two turns of others
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
     """What ERROR_NUMBER() and its kin answer inside a CATCH block."""
@@ -343,8 +346,10 @@ class SessionState(Part):
             return
         self.sink.columns(columns)
         row = self.sink.row
-        for values in rows:
-            row(values)
+        for at in range(0, len(rows), _PIECE):
+            for values in rows[at : at + _PIECE]:
+                row(values)
+            self.engine.meter.pause(4 * _PIECE if at else 0)
 
     def done(self, command: int, rowcount: int) -> None:
         """A counting statement ended: sets @@ROWCOUNT and tells the client unless NOCOUNT."""

@@ -36,6 +36,7 @@ class Snapshot:
         instance.run()
         self._instance = instance
         engine = instance.engine
+        engine.meter.start_over()
         self._first = not engine.journal.recording
         engine.journal.recording = True
         self._mark = engine.journal.mark()
@@ -51,6 +52,7 @@ class Snapshot:
         engine = instance.engine
         engine.journal.rewind(self._mark)
         engine.timers.forget_order()
+        engine.meter.start_over()
         engine.hobt_ids = copy(self._hobt_ids)
         instance.forget_ready()
         if hasattr(engine.clock, "seconds"):

@@ -11,6 +11,7 @@ import pytest
 from redial.tsql.ast import Source
 from redial.tsql.parser.queries import QueryParser
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.meter import Meter
 from redial_broker.exec.expressions import Scope, compile_condition, compile_expression
 from redial_broker.exec.options import Options
 
@@ -46,6 +47,7 @@ class FakeSession:
     session_context: dict = field(default_factory=dict)
     asked: list = field(default_factory=list)
     guids: int = 0
+    engine: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(meter=Meter()))
 
     def now(self) -> datetime:
         return NOW

@@ -255,7 +255,7 @@ class ChangeCompiler:
 
         def read(session: SessionState, variables: Values) -> list[ReadRow]:
             if memo:
-                memo[:] = [None] * len(memo)
+                session.engine.meter.blank(memo)
             if alone:
                 found = [
                     (row, row[key_at], row[start:key_at]) for row in rows(session, variables, ())

@@ -158,7 +158,7 @@ class Matching:
         """The joined rows."""
         memo, source = self.memo, self.from_.changed
         if memo:
-            memo[:] = [None] * len(memo)
+            session.engine.meter.blank(memo)
         start, key_at = source.offset, source.offset + len(source.columns)
         found: list[Match] = []
         for row in self.from_.rows(session, variables, ()):

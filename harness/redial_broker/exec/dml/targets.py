@@ -138,16 +138,21 @@ def view_table(view: View, context: Context) -> Table:
     )
 
 
+_WRITTEN = 8
+"""What a row that is written counts, in rows that are read."""
+
+
 class Writes:
     """One run of a data change: where it writes, and what it must undo if it fails half way.
 
     ``insert``, ``delete`` and ``update`` are those of the engine's row access.
     """
 
-    __slots__ = ("access", "table", "transaction")
+    __slots__ = ("access", "meter", "table", "transaction")
 
     def __init__(self, session: SessionState, variables: Values, target: Target) -> None:
         self.table = target.at(variables)
+        self.meter = session.engine.meter
         self.transaction: Transaction = session.transaction or session.work()
         if target.slot >= 0:
             self.access: Any = VariableAccess(session.engine.journal)
@@ -158,14 +163,17 @@ class Writes:
 
     def insert(self, row: RowValues) -> None:
         """Insert one row."""
+        self.meter.pause(_WRITTEN)
         self.access.insert(self.transaction, self.table, row)
 
     def delete(self, key: tuple[Any, ...]) -> None:
         """Delete the row at a clustered key."""
+        self.meter.pause(_WRITTEN)
         self.access.delete(self.transaction, self.table, key)
 
     def update(self, key: tuple[Any, ...], row: RowValues) -> None:
         """Replace the row at a clustered key."""
+        self.meter.pause(_WRITTEN)
         self.access.update(self.transaction, self.table, key, row)
 
     def all(self, changes: Callable[[], None]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.meter import EVERY
 from redial_broker.engine.types import (
     INT,
     MAX,
@@ -32,6 +33,7 @@ from redial_broker.exec.conversion.rules import (
 )
 from redial_broker.exec.conversion.text import clip
 from redial_broker.exec.expressions.expr import Expr, closure, constant, fold, strict
+from redial_broker.exec.expressions.growth import room
 from redial_broker.exec.expressions.operands import common_collation, converted
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
@@ -247,7 +249,8 @@ def concatenate(left: Expr, right: Expr) -> Expr:
     length = left.type.length + right.type.length
     parts = [left, right]
     if MAX in (left.type.length, right.type.length):
-        fn = closure("return x0 + x1", parts)
+        body = "if len(x0) + len(x1) > most: room(session, len(x0) + len(x1))\nreturn x0 + x1"
+        fn = closure(body, parts, most=EVERY, room=room)
         length = MAX
     elif length <= limit:
         fn = closure("return x0 + x1", parts)
@@ -276,7 +279,10 @@ def _joined_bytes(left: Expr, right: Expr) -> Expr:
         return fold(Expr(closure("return (x0 + x1)[:8000]", [left, right]), of), [left, right])
     parts = (*(left.joined or (left,)), right)
     chain = " + ".join(f"x{i}" for i in range(len(parts)))
-    return fold(Expr(closure(f"return {chain}", parts), of, joined=parts), [left, right])
+    sizes = " + ".join(f"len(x{i})" for i in range(len(parts)))
+    body = f"if {sizes} > most: room(session, {sizes})\nreturn {chain}"
+    fn = closure(body, parts, most=EVERY, room=room)
+    return fold(Expr(fn, of, joined=parts), [left, right])
 
 
 def _date_arithmetic(op: str, left: Expr, right: Expr) -> Expr:

@@ -8,12 +8,14 @@ any number of ``%`` takes at most as many steps as text and pattern are long, mu
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.meter import EVERY, Meter
 from redial_broker.engine.types import NVARCHAR_MAX, UNICODE_TYPES
 from redial_broker.exec.conversion.rules import group, shown_name
 from redial_broker.exec.expressions.expr import Expr, closure
@@ -23,6 +25,7 @@ from redial_broker.exec.expressions.scope import Scope
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn
+    from redial_broker.exec.session import SessionState
 
 _NEVER = "(?!)"
 _CLASS_SPECIAL = frozenset("\\]^-[&~|")
@@ -57,8 +60,8 @@ def _read_class(pattern: str, start: int, escape: str | None) -> tuple[str, int]
     return f"[{'^' if negated else ''}{''.join(parts)}]", at + 1
 
 
-def _segments(pattern: str, escape: str | None) -> list[str]:
-    """The expressions of what stands before, between and behind the ``%`` of a pattern."""
+def _segments(pattern: str, escape: str | None) -> list[list[str]]:
+    """What stands before, between and behind the ``%`` of a pattern, an expression a character."""
     segments: list[list[str]] = [[]]
     at = 0
     while at < len(pattern):
@@ -80,16 +83,84 @@ def _segments(pattern: str, escape: str | None) -> list[str]:
         else:
             parts.append(re.escape(char))
             at += 1
-    return ["".join(parts) for parts in segments]
+    return segments
+
+
+@dataclass(frozen=True, slots=True)
+class LikePattern:
+    """A compiled pattern.
+
+    whole: its expression; the first group is what stands behind the first ``%``, up to the next
+    one. pieces: (expression, length) of what stands before, between and behind its ``%``. size: of
+    the pattern, for what a match may cost.
+    """
+
+    whole: re.Pattern[str]
+    pieces: tuple[tuple[re.Pattern[str], int], ...]
+    size: int
+
+    def match(self, session: SessionState | None, text: str) -> bool:
+        """Whether the text is like the pattern."""
+        steps = len(text) * self.size >> _STEPS
+        if not steps:
+            return self.whole.fullmatch(text) is not None
+        return self.place(session, text) >= 0
+
+    def place(self, session: SessionState | None, text: str) -> int:
+        """Where what stands behind the first ``%`` begins, 0 without a ``%``; -1 for no match."""
+        steps = len(text) * self.size >> _STEPS
+        meter = session.engine.meter if session is not None else Meter()
+        if steps < EVERY:
+            if steps:
+                meter.tick(steps)
+            found = self.whole.fullmatch(text)
+            return -1 if found is None else found.start(1) if len(self.pieces) > 1 else 0
+        return self._searched(meter, text)
+
+    def _searched(self, meter: Meter, text: str) -> int:
+        """``place`` in a very long text, piece by piece, so that others have their turn."""
+        (first, at), *rest = self.pieces
+        if first.match(text) is None or (not rest and at != len(text)):
+            return -1
+        place = 0 if not rest else -1
+        for piece, length in rest[:-1]:
+            found = _found(meter, piece, length, text, at)
+            if found < 0:
+                return -1
+            place = found if place < 0 else place
+            at = found + length
+        if rest:
+            last, length = rest[-1]
+            start = len(text) - length
+            if start < at or last.match(text, start) is None:
+                return -1
+            place = start if place < 0 else place
+        return place
+
+
+_STEPS = 8
+"""A row counts for 2 ** so many steps of a match."""
+
+
+def _found(meter: Meter, piece: re.Pattern[str], length: int, text: str, at: int) -> int:
+    """Where texts of one length only are found first, from ``at`` on; -1 for nowhere."""
+    window = max(1, (EVERY << _STEPS) // max(1, length))
+    while at <= len(text):
+        found = piece.search(text, at, at + window + length - 1)
+        if found is not None:
+            return found.start()
+        at += window
+        meter.tick(EVERY)
+    return -1
 
 
 @lru_cache(maxsize=2048)
-def like_regex(pattern: str, escape: str | None, case_sensitive: bool) -> re.Pattern[str]:
-    """The regular expression of a LIKE pattern; use its ``fullmatch``.
-
-    Its first group is what stands behind the first ``%``, up to the next one.
-    """
-    first, *rest = _segments(pattern, escape)
+def like_pattern(pattern: str, escape: str | None, case_sensitive: bool) -> LikePattern:
+    """Compile a LIKE pattern."""
+    segments = _segments(pattern, escape)
+    first, *rest = ["".join(segment) for segment in segments]
+    flags = re.DOTALL if case_sensitive else re.DOTALL | re.IGNORECASE
+    pieces = ((re.compile("".join(segment), flags), len(segment)) for segment in segments)
     if rest:
         *between, last = rest
         if between:
@@ -97,8 +168,7 @@ def like_regex(pattern: str, escape: str | None, case_sensitive: bool) -> re.Pat
             first += "".join(f"(?>.*?{segment})" for segment in between if segment) + f".*{last}"
         else:
             first += f".*({last})"
-    flags = re.DOTALL if case_sensitive else re.DOTALL | re.IGNORECASE
-    return re.compile(first, flags)
+    return LikePattern(re.compile(first, flags), tuple(pieces), len(pattern))
 
 
 def as_text(side: Expr) -> Expr:
@@ -130,21 +200,14 @@ def _like(node: ast.Like, scope: Scope) -> Fn:
     sensitive = collation.case_sensitive
     unicode = operand.type.name in UNICODE_TYPES or pattern.type.name in UNICODE_TYPES
     # With ASCII LIKE, blanks at the end of the text do not count; with Unicode LIKE they do.
-    text = "x0" if unicode else "x0.rstrip(' ')"
-    found = "is None" if node.negated else "is not None"
+    no = "not " if node.negated else ""
+    test = "(m(session, x0))" if unicode else "(m(session, x0) or m(session, x0.rstrip(' ')))"
     if not pattern.constant:
-        body = (
-            f"m = regex(x1, escape, sensitive).fullmatch\nreturn m(x0) {found}"
-            if unicode
-            else (
-                f"m = regex(x1, escape, sensitive).fullmatch\nreturn (m(x0) or m({text})) {found}"
-            )
-        )
+        body = f"m = pattern(x1, escape, sensitive).match\nreturn {no}{test}"
         return closure(
-            body, [operand, pattern], regex=like_regex, escape=escape, sensitive=sensitive
+            body, [operand, pattern], pattern=like_pattern, escape=escape, sensitive=sensitive
         )
     if pattern.value is None:
         return lambda session, variables, row: None
-    match = like_regex(pattern.value, escape, sensitive).fullmatch
-    test = "match(x0)" if unicode else f"(match(x0) or match({text}))"
-    return closure(f"return {test} {found}", [operand], match=match)
+    match = like_pattern(pattern.value, escape, sensitive).match
+    return closure(f"return {no}{test}", [operand], m=match)

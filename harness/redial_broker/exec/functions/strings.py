@@ -22,7 +22,8 @@ from redial_broker.exec.conversion import explicit_conversion
 from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.conversion.text import clip, from_ansi, to_ansi, to_utf16, units
 from redial_broker.exec.expressions.expr import Expr, closure, fold, strict
-from redial_broker.exec.expressions.like import like_regex
+from redial_broker.exec.expressions.growth import room
+from redial_broker.exec.expressions.like import like_pattern
 from redial_broker.exec.expressions.operands import common_collation, converted
 from redial_broker.exec.functions.registry import (
     UNLIMITED,
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
+
+
+_FOUND = 1024
+"""So many occurrences are replaced between two reports to the meter."""
 
 
 def _like_argument(result: Expr, argument: Expr) -> Expr:
@@ -183,22 +188,32 @@ def _patindex(call: Call) -> Expr:
     sensitive = common_collation(pattern, text).case_sensitive
     of = BIGINT if text.type.length == MAX else INT
 
-    def run(x: str, y: str) -> int:
-        found = like_regex(x, None, sensitive).fullmatch(y)
-        if found is None:
-            return 0
-        return found.start(1) + 1 if x.startswith("%") else 1
+    def run(session: SessionState | None, x: str, y: str) -> int:
+        found = like_pattern(x, None, sensitive).place(session, y)
+        return found + 1 if x.startswith("%") else min(found, 0) + 1
 
-    return strict(run, of, [pattern, text])
+    return _growing(run, of, [pattern, text])
 
 
-def _replaced(text: str, old: str, new: str, fold_case: Callable[[str], str]) -> str:
+def _growing(run: Callable[..., str | int | None], of: SqlType, parts: list[Expr]) -> Expr:
+    """As ``strict``; ``run`` gets the session first, None while a constant is worked out."""
+    call = ", ".join(f"x{i}" for i in range(len(parts)))
+    fn = closure(f"return f(session, {call})", parts, f=run)
+    return fold(Expr(fn, of, any(part.nullable for part in parts)), parts)
+
+
+def _replaced(
+    session: SessionState | None, text: str, old: str, new: str, fold_case: Callable[[str], str]
+) -> str:
     haystack, needle, parts, at = fold_case(text), fold_case(old), [], 0
     while True:
         found = haystack.find(needle, at)
         if found < 0:
             parts.append(text[at:])
+            room(session, len(text) + (len(parts) - 1) * (len(new) - len(old)))
             return new.join(parts)
+        if session is not None and not len(parts) % _FOUND:
+            session.engine.meter.tick(_FOUND)
         parts.append(text[at:found])
         at = found + len(needle)
 
@@ -214,11 +229,11 @@ def _replace(call: Call) -> Expr:
     collation = common_collation(text, old)
     fold_case, limit = _folding(collation), of.length
 
-    def run(x: str, y: str, z: str) -> str:
-        result = _replaced(x, y, z, fold_case) if y else x
+    def run(session: SessionState | None, x: str, y: str, z: str) -> str:
+        result = _replaced(session, x, y, z, fold_case) if y else x
         return result if limit == MAX else clip(result, limit)
 
-    return _like_argument(strict(run, of, [text, old, new]), text)
+    return _like_argument(_growing(run, of, [text, old, new]), text)
 
 
 @function("STUFF", 4)
@@ -280,15 +295,16 @@ def _replicate(call: Call) -> Expr:
     of = wide_like(text)
     limit = of.length
 
-    def run(x: str, n: int) -> str | None:
+    def run(session: SessionState | None, x: str, n: int) -> str | None:
         if n < 0:
             return None
         if limit != MAX:
             n = min(n, limit // max(1, len(x)) + 1)
             return clip(x * n, limit)
+        room(session, len(x) * n)
         return x * n
 
-    return _like_argument(strict(run, of, [text, call.integer(1)]), text)
+    return _like_argument(_growing(run, of, [text, call.integer(1)]), text)
 
 
 @function("SPACE", 1)
@@ -372,7 +388,10 @@ def _concat(call: Call) -> Expr:
     fns, limit = tuple(part.fn for part in parts), of.length
 
     def run(session: SessionState, variables: Values, row: RowValues) -> str:
-        text = "".join([x for x in (fn(session, variables, row) for fn in fns) if x is not None])
+        found = [x for x in (fn(session, variables, row) for fn in fns) if x is not None]
+        if limit == MAX:
+            room(session, sum(map(len, found)))
+        text = "".join(found)
         return text if limit == MAX or len(text) <= limit // 2 else clip(text, limit)
 
     return fold(Expr(run, of, False), parts)
@@ -388,12 +407,13 @@ def _concat_ws(call: Call) -> Expr:
     )
     if any(part.type.length == MAX for part in parts):
         of = sql_type(of.name, MAX)
-    separator, fns = parts[0].fn, tuple(part.fn for part in parts[1:])
+    separator, fns, limit = parts[0].fn, tuple(part.fn for part in parts[1:]), of.length
 
     def run(session: SessionState, variables: Values, row: RowValues) -> str:
         between = separator(session, variables, row) or ""
-        return between.join(
-            [x for x in (fn(session, variables, row) for fn in fns) if x is not None]
-        )
+        found = [x for x in (fn(session, variables, row) for fn in fns) if x is not None]
+        if limit == MAX:
+            room(session, sum(map(len, found)) + len(between) * len(found))
+        return between.join(found)
 
     return fold(Expr(run, of, False), parts)

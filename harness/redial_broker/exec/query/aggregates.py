@@ -21,6 +21,7 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions import AGGREGATES
+from redial_broker.exec.query.metered import PIECE, in_order, made
 from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.statistics import STATISTICS, checksum, statistic
 
@@ -169,17 +170,25 @@ def _values(
 ) -> Callable[[SessionState, Values, list[RowValues]], list[Any]]:
     fn = operand.fn
     if not distinct:
-        return lambda session, variables, rows: [
-            x for row in rows if (x := fn(session, variables, row)) is not None
-        ]
+
+        def every(session: SessionState, variables: Values, rows: list[RowValues]) -> list[Any]:
+            if len(rows) <= PIECE:
+                return [x for row in rows if (x := fn(session, variables, row)) is not None]
+            found = made(session, variables, rows, fn)
+            return [x for x in found if x is not None]
+
+        return every
     key = comparison_key(operand.type, operand.collation)
 
     def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[Any]:
         found: dict[Any, Any] = {}
-        for row in rows:
-            value = fn(session, variables, row)
-            if value is not None:
-                found.setdefault(key(value), value)
+        for at in range(0, len(rows), PIECE):
+            for row in rows[at : at + PIECE]:
+                value = fn(session, variables, row)
+                if value is not None:
+                    found.setdefault(key(value), value)
+            if at:
+                session.engine.meter.tick(PIECE)
         return list(found.values())
 
     return run
@@ -274,9 +283,10 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
 
     def run(session: SessionState, variables: Values, rows: list[RowValues]) -> Any:
         rows = sort_rows(rows, order, session, variables)
-        parts = [x for row in rows if (x := text(session, variables, row)) is not None]
+        parts = [x for x in made(session, variables, rows, text) if x is not None]
         if not parts:
             return None
+        session.engine.meter.text(sum(map(len, parts)))
         joined = (separator.fn(session, variables, rows[0]) or "").join(parts)
         if limit is not None and len(joined) > limit:
             raise SqlError(9829)
@@ -291,7 +301,8 @@ def sort_rows(
     """Rows in the order of (expression, descending) pairs; NULLs first, last when descending."""
     for expr, descending in reversed(order):
         key, fn = comparison_key(expr.type, expr.collation), expr.fn
-        rows = sorted(rows, key=_row_key(key, fn, session, variables), reverse=descending)
+        made = _row_key(key, fn, session, variables)
+        rows = in_order(session, rows, made, descending=descending)
     return rows
 
 

@@ -15,6 +15,7 @@ from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.aggregates import has_aggregate
 from redial_broker.exec.query.froms import From, compile_from
 from redial_broker.exec.query.grouping import Grouping
+from redial_broker.exec.query.metered import kept, made
 from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.ordering import (
     FETCH,
@@ -290,19 +291,18 @@ class Block:
         read, memo, base = self.from_.rows, self.memo, self.base
         having, windows = self.having, self.windows
         group = self.group.runner() if self.group is not None else None
-        blank = [None] * len(memo)
         if group is None and having is None and not windows.found and not memo and not base:
             return lambda session, variables, row: read(session, variables, ())
 
         def run(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
-            if blank:
-                memo[:] = blank
+            if memo:
+                session.engine.meter.blank(memo)
             outer = fit(outer, base)
             rows = read(session, variables, outer)
             if group is not None:
                 rows = group(session, variables, outer, rows)
             if having is not None:
-                rows = [row for row in rows if having(session, variables, row)]
+                rows = kept(session, variables, rows, having)
             return windows.run(session, variables, rows) if windows.found else rows
 
         return run
@@ -328,9 +328,9 @@ class Block:
             return self._ordered(read, project)
         top, most = self.top, self.most
         if top is None and most is None:
-            return lambda session, variables, outer: [
-                project(session, variables, row) for row in read(session, variables, outer)
-            ]
+            return lambda session, variables, outer: made(
+                session, variables, read(session, variables, outer), project
+            )
 
         def run(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             found = read(session, variables, outer)
@@ -338,7 +338,7 @@ class Block:
                 found = found[: top(session, variables, outer, len(found))]
             if most is not None:
                 found = found[:most]
-            return [project(session, variables, row) for row in found]
+            return made(session, variables, found, project)
 
         return run
 
@@ -346,9 +346,8 @@ class Block:
         arrange = self.arrange()
 
         def run(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
-            pairs = [
-                (row, project(session, variables, row)) for row in read(session, variables, outer)
-            ]
+            source = read(session, variables, outer)
+            pairs = list(zip(source, made(session, variables, source, project)))
             return [output for _, output in arrange(session, variables, outer, pairs)]
 
         return run
@@ -366,7 +365,7 @@ class Block:
             session: SessionState, variables: Values, row: RowValues, pairs: list[RowValues]
         ) -> list[RowValues]:
             if unique is not None:
-                pairs = distinct(pairs, lambda pair: unique(pair[1]))
+                pairs = distinct(session, pairs, lambda pair: unique(pair[1]))
             if keys:
                 pairs = sort_pairs(pairs, keys, session, variables)
             if page is not None:

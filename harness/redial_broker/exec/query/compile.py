@@ -191,7 +191,7 @@ class QueryCompiler:
         anchor = self._named(self._body(body, outer, known), table)
         # Its columns take NULL whatever the anchor says (guidelines on the same page).
         columns = [replace(column, nullable=True) for column in anchor.columns]
-        round_before: list[list[RowValues]] = [[]]
+        round_before: list[Any] = [[]]
         inner = dict(known)
         inner[table.name.lower()] = lambda: Rowset(
             columns, lambda session, variables, row: round_before[0], True
@@ -227,7 +227,9 @@ class QueryCompiler:
         return Rowset(
             columns,
             lambda session, variables, row: combine(
-                one(left_rows(session, variables, row)), two(right_rows(session, variables, row))
+                session,
+                one(left_rows(session, variables, row)),
+                two(right_rows(session, variables, row)),
             ),
             left.correlated or right.correlated,
             left.paths + right.paths,
@@ -321,17 +323,19 @@ def _converter(
 
 def _operation(
     op: str, columns: list[QueryColumn]
-) -> Callable[[list[RowValues], list[RowValues]], list[RowValues]]:
+) -> Callable[[SessionState, list[RowValues], list[RowValues]], list[RowValues]]:
     if op == "UNION ALL":
-        return lambda left, right: left + right
+        return lambda session, left, right: left + right
     key = row_key(columns)
     if op == "UNION":
-        return lambda left, right: distinct(left + right, key)
+        return lambda session, left, right: distinct(session, left + right, key)
 
-    def select(left: list[RowValues], right: list[RowValues]) -> list[RowValues]:
-        known = {key(row) for row in right}
+    def select(
+        session: SessionState, left: list[RowValues], right: list[RowValues]
+    ) -> list[RowValues]:
+        known = {key(row) for row in distinct(session, right, key)}
         wanted = op == "INTERSECT"
-        return [row for row in distinct(left, key) if (key(row) in known) is wanted]
+        return [row for row in distinct(session, left, key) if (key(row) in known) is wanted]
 
     return select
 

@@ -24,6 +24,7 @@ from redial_broker.exec.query.aggregates import (
     refuse_incomparable,
 )
 from redial_broker.exec.query.grouping_sets import expressions, grouping_sets
+from redial_broker.exec.query.metered import PIECE
 from redial_broker.exec.query.names import Names
 from redial_broker.exec.query.rowset import QueryScope, fit, query_scope, scope_width
 from redial_broker.exec.switches import value
@@ -182,6 +183,7 @@ class Grouping:
         ) -> list[RowValues]:
             outer = fit(outer, base)
             made: list[RowValues] = []
+            meter = session.engine.meter
             total = (
                 bool(rows)
                 or len(marks) == 1
@@ -191,7 +193,10 @@ class Grouping:
                 groups: dict[Any, tuple[tuple[Any, ...], list[RowValues]]] = {}
                 if not mark and total:  # the grand total is there without rows too (F-211)
                     groups[()] = ((None,) * len(keys), rows)
-                for row in rows if mark else ():
+                meter.tick(len(rows) >> 2)
+                for number, row in enumerate(rows if mark else ()):
+                    if not number % PIECE and number:
+                        meter.tick(PIECE)
                     values = tuple(
                         [
                             fn(session, variables, row) if use else None

@@ -15,6 +15,7 @@ from redial_broker.engine.differences import differs
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.comparison import aligned
 from redial_broker.exec.expressions.expr import Expr
+from redial_broker.exec.query.metered import PIECE, kept
 from redial_broker.exec.query.names import Names, column_refs, has_subquery
 from redial_broker.exec.query.reading import (
     LockPlans,
@@ -88,7 +89,15 @@ class StepCompiler:
         fetch = compile_fetch(reader)
 
         def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
-            return [row + found for row in rows for found in fetch(session, variables, row)]
+            if len(rows) == 1:
+                row = rows[0]
+                return [row + found for found in fetch(session, variables, row)]
+            joined: list[RowValues] = []
+            tick = session.engine.meter.tick
+            for row in rows:
+                joined += [row + found for found in fetch(session, variables, row)]
+                tick(1, joined)
+            return joined
 
         run.fetch = fetch  # type: ignore[attr-defined]  # ``froms`` calls it where nothing is joined
         return self._looked_up(step, run) or run
@@ -139,7 +148,9 @@ class StepCompiler:
         ) -> dict[Any, list[RowValues]]:
             base = fit(row, offset)
             table: dict[Any, list[RowValues]] = {}
-            for found in read(session, variables, base):
+            others = read(session, variables, base)
+            session.engine.meter.tick(len(others), others)
+            for found in others:
                 key = right_key(session, variables, base + found)
                 if key is not None:
                     table.setdefault(key, []).append(found)
@@ -153,14 +164,22 @@ class StepCompiler:
                 if may is not None and otherwise is not None and not may(session, variables):
                     return otherwise(session, variables, rows)
                 table = memo[cell] = build(session, variables, rows[0])
-            joined = [
-                row + found
-                for row in rows
-                for found in table.get(left_key(session, variables, row), ())
-            ]
-            return (
-                joined if test is None else [row for row in joined if test(session, variables, row)]
-            )
+            joined: list[RowValues] = []
+            tick = session.engine.meter.tick
+            for row in rows:
+                found = table.get(left_key(session, variables, row))
+                if found is None:
+                    tick(1)
+                elif len(found) > PIECE:
+                    joined += _crossed(session, variables, row, found, test)
+                else:
+                    tick(1 + len(found), joined)
+                    if test is None:
+                        joined += [row + other for other in found]
+                    else:
+                        made = [row + other for other in found]
+                        joined += [one for one in made if test(session, variables, one)]
+            return joined
 
         return run
 
@@ -198,15 +217,15 @@ class StepCompiler:
 
         def fetch(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
             found = rows_of(session, variables, outer)
-            return (
-                found if test is None else [row for row in found if test(session, variables, row)]
-            )
+            return found if test is None else kept(session, variables, found, test)
 
         def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
-            found = [row + other for row in rows for other in rows_of(session, variables, row)]
-            return (
-                found if test is None else [row for row in found if test(session, variables, row)]
-            )
+            joined: list[RowValues] = []
+            tick = session.engine.meter.tick
+            for row in rows:
+                joined += [row + other for other in rows_of(session, variables, row)]
+                tick(1 + len(joined) // len(rows), joined)
+            return joined if test is None else kept(session, variables, joined, test)
 
         run.fetch = fetch  # type: ignore[attr-defined]  # ``froms`` calls it where nothing is joined
         return run
@@ -241,9 +260,13 @@ class StepCompiler:
             test = residual([c.node for c in own], self.scope)
             if test is None:
                 return rows_of
-            return lambda session, variables, row: [
-                x for x in rows_of(session, variables, row) if test(session, variables, row + x)
-            ]
+
+            def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
+                found = rows_of(session, variables, row)
+                session.engine.meter.tick(len(found))
+                return [x for x in found if test(session, variables, row + x)]
+
+            return rows
         mine = {id(c.node) for c in own}
         path = step.chosen
         path = replace(path, residual=[c for c in path.residual if id(c) in mine])
@@ -297,9 +320,7 @@ class StepCompiler:
         test = residual([c.node for c in conditions], self.scope)
         if test is None:
             return lambda session, variables, rows: rows
-        return lambda session, variables, rows: [
-            row for row in rows if test(session, variables, row)
-        ]
+        return lambda session, variables, rows: kept(session, variables, rows, test)
 
     def _full(self, step: FullStep) -> Step:
         steps = self.compile(step.steps)
@@ -321,8 +342,10 @@ class StepCompiler:
                 key = right_key(session, variables, fit(outer, offset) + x)
                 if key is not None:
                     by_key.setdefault(key, []).append(i)
+            meter = session.engine.meter
             for row in rows:
                 found = by_key.get(left_key(session, variables, row), ())
+                meter.tick(1 + len(found), joined)
                 hits = [
                     i for i in found if test is None or test(session, variables, row + others[i])
                 ]
@@ -343,13 +366,31 @@ def run_steps(
     return rows
 
 
+def _crossed(
+    session: SessionState,
+    variables: Values,
+    row: RowValues,
+    others: list[RowValues],
+    test: Fn | None,
+) -> list[RowValues]:
+    """One row with very many others: those that pass."""
+    joined: list[RowValues] = []
+    for at in range(0, len(others), PIECE):
+        made = [row + other for other in others[at : at + PIECE]]
+        joined += made if test is None else [one for one in made if test(session, variables, one)]
+        session.engine.meter.tick(PIECE, joined)
+    return joined
+
+
 def _outer(steps: list[Step], width: int) -> Step:
     nothing = (None,) * width
 
     def run(session: SessionState, variables: Values, rows: list[RowValues]) -> list[RowValues]:
         joined: list[RowValues] = []
+        tick = session.engine.meter.tick
         for row in rows:
             joined += run_steps(steps, session, variables, [row]) or [row + nothing]
+            tick(1, joined)
         return joined
 
     return run

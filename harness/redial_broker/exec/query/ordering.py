@@ -20,6 +20,7 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.aggregates import comparison_key, refuse_incomparable
+from redial_broker.exec.query.metered import PIECE, in_order
 from redial_broker.exec.query.rowset import QueryColumn
 
 if TYPE_CHECKING:
@@ -182,7 +183,8 @@ def sort_pairs(
 ) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """(source row, output row) pairs in order; equal ones keep their order."""
     for sort in reversed(keys):
-        pairs = sorted(pairs, key=_pair_key(sort, session, variables), reverse=sort.descending)
+        key = _pair_key(sort, session, variables)
+        pairs = in_order(session, pairs, key, descending=sort.descending)
     return pairs
 
 
@@ -226,9 +228,12 @@ def row_key(
     return lambda row: tuple([key(value) for key, value in zip(keys, row)])
 
 
-def distinct(rows: list[Any], key: Callable[[Any], Any]) -> list[Any]:
+def distinct(session: SessionState, rows: list[Any], key: Callable[[Any], Any]) -> list[Any]:
     """The first of each set of equal rows, in order."""
     found: dict[Any, Any] = {}
-    for row in rows:
-        found.setdefault(key(row), row)
+    for at in range(0, len(rows), PIECE):
+        for row in rows[at : at + PIECE]:
+            found.setdefault(key(row), row)
+        if at:
+            session.engine.meter.tick(PIECE)
     return list(found.values())

@@ -150,7 +150,7 @@ def check_types(
 def rounds(
     anchor: Rows,
     members: list[tuple[Rows, Callable[[list[RowValues]], list[RowValues]]]],
-    before: list[list[RowValues]],
+    before: list[Any],
     limit: int,
 ) -> Rows:
     """The anchor's rows, then those of each round, until one is empty.
@@ -160,9 +160,12 @@ def rounds(
     """
 
     def rows(session: SessionState, variables: Values, outer: RowValues) -> list[RowValues]:
-        found = last = anchor(session, variables, outer)
+        last = anchor(session, variables, outer)
+        found = last[:]
         level = 0
+        meter = session.engine.meter
         while last:
+            meter.blank(before)  # kept with the statement where that is suspended
             before[0] = last
             last = [
                 row
@@ -172,7 +175,8 @@ def rounds(
             if last and level == limit and limit:
                 raise SqlError(530, limit)
             level += 1
-            found = found + last
+            found += last
+            meter.tick(1 + len(last), found)
         return found
 
     return rows

@@ -86,6 +86,7 @@ def _split_folded(text: str, mark: str) -> list[str]:
     return [*found, text[start:]]
 
 
+_NUMBER_BYTES = 96
 _SERIES = frozenset({"tinyint", "smallint", "int", "bigint", "decimal", "numeric"})
 
 
@@ -120,9 +121,13 @@ def generate_series(
             raise SqlError(4199, 0, 3, "generate_series")
         found: list[RowValues] = []
         value = low
+        meter = session.engine.meter
         while (value <= high) if by > 0 else (value >= high):
             found.append((value,))
             value += by
+            meter.left -= 1
+            if meter.left < 0:
+                meter.look(found, _NUMBER_BYTES)
         return found
 
     return [QueryColumn("value", of, False)], rows

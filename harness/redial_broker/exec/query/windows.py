@@ -151,7 +151,9 @@ class Windows:
     ) -> list[Any]:
         split = [(e.fn, comparison_key(e.type, e.collation)) for e in window.partition]
         parts: dict[Any, list[tuple[int, tuple[Any, ...]]]] = {}
+        tick = session.engine.meter.tick
         for number, row in enumerate(rows):
+            tick(1)
             key = tuple([k(fn(session, variables, row)) for fn, k in split])
             parts.setdefault(key, []).append((number, row))
         keys = [(e.fn, comparison_key(e.type, e.collation)) for e, _ in window.order]
@@ -187,6 +189,7 @@ def _aggregated(aggregate: Aggregate, spans: Spans) -> Windowed:
                 found.append(found[-1])
             else:
                 found.append(aggregate.compute(session, variables, rows[start:stop]))
+                session.engine.meter.tick(1 + max(0, stop - start))
         return found
 
     return run
@@ -207,6 +210,7 @@ def _grown(
     for number, (_, stop) in enumerate(frames):
         for row in rows[done:stop]:
             add(session, variables, row)
+        session.engine.meter.tick(1)
         if not number or stop > done:
             last = value()
         done = max(done, stop)

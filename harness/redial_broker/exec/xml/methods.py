@@ -128,7 +128,9 @@ def _evaluator(target: Expr, query: Query, scope: Scope) -> Fn:
 
         def run(session: SessionState, variables: Values, row: RowValues) -> list[Any] | None:
             value = inner(session, variables, row)
-            return None if value is None else evaluate(context_of(value))
+            return (
+                None if value is None else evaluate(context_of(value), None, session.engine.meter)
+            )
 
         return run
     read = accessors(query.outside, scope)
@@ -137,7 +139,9 @@ def _evaluator(target: Expr, query: Query, scope: Scope) -> Fn:
         session: SessionState, variables: Values, row: RowValues
     ) -> list[Any] | None:
         value = inner(session, variables, row)
-        return None if value is None else evaluate(context_of(value), read(session, variables, row))
+        if value is None:
+            return None
+        return evaluate(context_of(value), read(session, variables, row), session.engine.meter)
 
     return run_with_values
 
@@ -318,7 +322,7 @@ def compile_modify(
         if value is None:
             raise SqlError(5302, "modify", name)
         root = fresh_tree(value)
-        change.apply(root, read(session, variables, row))
+        change.apply(root, read(session, variables, row), session.engine.meter)
         return Writer(prolog).write([root])
 
     return Expr(run, XML)

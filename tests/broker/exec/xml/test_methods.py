@@ -13,7 +13,7 @@ from redial_broker.engine.types import INT, XML, nvarchar
 from redial_broker.exec.expressions import ScopeColumn, compile_expression
 from redial_broker.exec.xml.methods import XmlNode, compile_nodes
 
-from ..evaluate import fails, refused, scope_of, typed, value
+from ..evaluate import FakeSession, fails, refused, scope_of, typed, value
 
 ORDERS = (
     '<orders><order id="1"><item>pen</item><item>ink</item></order>'
@@ -162,14 +162,16 @@ def test_exist_is_one_for_anything_and_zero_for_nothing():
 
 def nodes(text, given_=GIVEN):
     call = QueryParser(Source(text)).expression()
-    return compile_nodes(call, scope_of(text, given_))(None, [v for _, v in given_.values()], ())
+    return compile_nodes(call, scope_of(text, given_))(
+        FakeSession(), [v for _, v in given_.values()], ()
+    )
 
 
 def on_node(node, text):
     scope = scope_of(text)
     scope.columns = [ScopeColumn(("t",), "c", XML, 0)]
     expr = compile_expression(QueryParser(Source(text)).expression(), scope)
-    return expr.fn(None, [], (node,))
+    return expr.fn(FakeSession(), [], (node,))
 
 
 def test_nodes_returns_one_row_per_node_that_keeps_its_place():
@@ -201,7 +203,7 @@ def test_a_column_is_reached_by_sql_column():
     scope.columns = [ScopeColumn(("t",), "k", INT, 0)]
     expr = compile_expression(QueryParser(Source(text)).expression(), scope)
     values = [v for _, v in GIVEN.values()]
-    assert [expr.fn(None, values, (k,)) for k in (2, 3, None)] == [1, 0, 0]
+    assert [expr.fn(FakeSession(), values, (k,)) for k in (2, 3, None)] == [1, 0, 0]
 
 
 def test_an_undeclared_sql_variable_is_9501():

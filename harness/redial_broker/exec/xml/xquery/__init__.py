@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.meter import Meter
 from redial_broker.exec.xml.nodes import DOCUMENT
 from redial_broker.exec.xml.xquery.parser import Parser
 from redial_broker.exec.xml.xquery.static import BUILT_IN, Env, Expression, Static, Typing
@@ -32,9 +33,14 @@ class Query:
     prolog: dict[str, str]
     outside: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def run(self, item: Item, outside: Mapping[str, list[Item]] | None = None) -> list[Item]:
+    def run(
+        self,
+        item: Item,
+        outside: Mapping[str, list[Item]] | None = None,
+        meter: Meter | None = None,
+    ) -> list[Item]:
         """The items, with ``item`` as the context."""
-        return self.expression.run(Env(item, 1, 1, {}, outside or {}))
+        return self.expression.run(Env(item, 1, 1, {}, outside or {}, meter or Meter()))
 
 
 def new_static(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.meter import Meter
 from redial_broker.exec.xml.nodes import (
     ATTRIBUTE,
     DOCUMENT,
@@ -32,7 +33,7 @@ _KEYWORDS = frozenset({"insert", "delete", "replace"})
 class Modification:
     """A compiled DML text: apply(document node, SQL values) changes the tree."""
 
-    apply: Callable[[Node, Mapping[str, list[Item]]], None]
+    apply: Callable[[Node, Mapping[str, list[Item]], Meter], None]
     outside: dict[str, tuple[str, str]]
 
 
@@ -50,7 +51,9 @@ def compile_dml(text: str, static: Static) -> Modification:
     parser.next()
     change = {"insert": _insert, "delete": _delete, "replace": _replace}[word](parser)
     parser.finished()
-    return Modification(lambda root, outside: change(Env(root, 1, 1, {}, outside)), static.outside)
+    return Modification(
+        lambda root, outside, meter: change(Env(root, 1, 1, {}, outside, meter)), static.outside
+    )
 
 
 # ---------------------------------------------------------------------- insert

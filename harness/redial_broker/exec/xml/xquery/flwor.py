@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
@@ -103,24 +103,38 @@ def _order(parser: Any) -> list[_Key]:
             return keys
 
 
-def _envs(bindings: list[Binding], env: Env) -> list[Env]:
-    """The tuple stream."""
-    envs = [env]
-    for binding in bindings:
-        if binding.each:
-            envs = [each.bind(binding.name, [item]) for each in envs for item in binding.run(each)]
+def _envs(bindings: list[Binding], env: Env, at: int = 0) -> Iterator[Env]:
+    """The tuple stream, never held as a whole."""
+    binding, last = bindings[at], at == len(bindings) - 1
+    items = binding.run(env)
+    for bound in ([item] for item in items) if binding.each else (items,):
+        inner = env.bind(binding.name, bound)
+        if last:
+            yield inner
         else:
-            envs = [each.bind(binding.name, binding.run(each)) for each in envs]
-    return envs
+            yield from _envs(bindings, inner, at + 1)
+
+
+_ITEM_BYTES, _ENV_BYTES = 64, 400
 
 
 def _runner(
     bindings: list[Binding], test: Callable[[Env], bool] | None, keys: list[_Key], body: Run
 ) -> Run:
     def run(env: Env) -> list[Any]:
-        envs = _envs(bindings, env)
+        stream = _envs(bindings, env)
         if test is not None:
-            envs = [each for each in envs if test(each)]
+            stream = (each for each in stream if test(each))
+        if not keys:
+            found: list[Any] = []
+            for each in stream:
+                found += body(each)
+                env.meter.tick(1, found, _ITEM_BYTES)
+            return found
+        envs: list[Env] = []
+        for each in stream:
+            envs.append(each)
+            env.meter.tick(1, envs, _ENV_BYTES)
         for key in reversed(keys):
             # An empty key is least; the sort is stable, and descending turns it as a whole.
             pairs = [(_value(key, each), each) for each in envs]

@@ -177,7 +177,12 @@ def compare(static: Static, op: str, left: Expression, right: Expression) -> Exp
 
         def exists(env: Env) -> bool:
             others = two(env)
-            return any(test(x, y) for x in one(env) for y in others)
+            tick = env.meter.tick
+            for x in one(env):
+                if any(test(x, y) for y in others):
+                    return True
+                tick(len(others))
+            return False
 
         return truth(exists)
 

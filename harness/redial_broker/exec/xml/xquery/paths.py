@@ -103,14 +103,20 @@ def step(
     return Expression(of.counted(times(base.type.count, count)), run)
 
 
+_POINTER_BYTES = 16
+
+
 def _run_step(base: Expression, axis: str, test: NodeTest, filters: list[Filter]) -> Run:
     walk, keep, inner = _AXIS[axis], test.filter(), base.run
 
     def run(env: Env) -> list[Node]:
         nodes = inner(env)
         found: list[Node] = []
+        tick = env.meter.tick
         for node in nodes:
-            passed = keep(walk(node))
+            passed = walk(node)
+            tick(1 + len(passed), found, _POINTER_BYTES)
+            passed = keep(passed)
             for each in filters:
                 passed = each(env, passed)
             found += passed

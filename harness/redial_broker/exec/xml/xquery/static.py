@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.meter import Meter
 from redial_broker.exec.xml.nodes import DOCUMENT, XML_URI, XSI_URI, Node
 from redial_broker.exec.xml.xquery.types import Type
 from redial_broker.exec.xml.xquery.values import Item
@@ -24,14 +25,18 @@ BUILT_IN = {
 """Prefixes every XQuery text knows ("XQuery prolog" page)."""
 
 
+_ENV = 4
+"""What an environment counts, in rows."""
+
+
 class Env:
     """What an expression sees while it runs.
 
     item, position, size: the focus; variables: name -> items; outside: values of sql:variable() and
-    sql:column() by key.
+    sql:column() by key; meter: counts what is bound and focused on.
     """
 
-    __slots__ = ("item", "outside", "position", "size", "variables")
+    __slots__ = ("item", "meter", "outside", "position", "size", "variables")
 
     def __init__(
         self,
@@ -40,19 +45,28 @@ class Env:
         size: int,
         variables: Mapping[str, list[Item]],
         outside: Mapping[str, list[Item]],
+        meter: Meter,
     ) -> None:
+        self.meter = meter
         self.item, self.position, self.size = item, position, size
         self.variables, self.outside = variables, outside
 
     def focus(self, item: Item, position: int, size: int) -> Env:
         """The same with another focus."""
-        return Env(item, position, size, self.variables, self.outside)
+        meter = self.meter
+        meter.left -= _ENV
+        if meter.left < 0:
+            meter.look()
+        return Env(item, position, size, self.variables, self.outside, meter)
 
     def bind(self, name: str, items: list[Item]) -> Env:
         """The same with one more variable."""
-        return Env(
-            self.item, self.position, self.size, {**self.variables, name: items}, self.outside
-        )
+        meter = self.meter
+        meter.left -= _ENV
+        if meter.left < 0:
+            meter.look()
+        variables = {**self.variables, name: items}
+        return Env(self.item, self.position, self.size, variables, self.outside, meter)
 
 
 Run = Callable[[Env], list[Any]]
