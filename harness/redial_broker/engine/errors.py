@@ -96,3 +96,18 @@ class Wait(Exception):
     The executor undoes the statement's changes, keeps its locks, and runs the same statement again
     from its start when the wait is over.
     """
+
+
+class Overlong(Wait):
+    """The running statement has taken its share of the time: it starts again where it can be
+    suspended, on a thread of its own.
+
+    Raised only by a server's instance, at a look of the meter.
+    """
+
+
+class Stopped(BaseException):
+    """The suspended statement never goes on: its session was cancelled or killed.
+
+    No Exception, so that nothing between the statement and the machine takes it for an error.
+    """

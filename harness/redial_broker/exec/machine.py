@@ -17,6 +17,7 @@ from redial_broker.engine.errors import (
     SCOPE,
     THROWN,
     NotSupported,
+    Overlong,
     SqlError,
     Wait,
 )
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
     from redial_broker.exec.session import SessionState
 
-READY, WAITING, FINISHED = "ready", "waiting", "finished"
+READY, WAITING, FINISHED, LONG = "ready", "waiting", "finished", "long"
 NEST_LIMIT = 32
 TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
 """Statement errors after which the server adds 3621, "The statement has been terminated."."""
@@ -58,11 +59,14 @@ def _decide(session: SessionState, error: SqlError) -> None:
         error.aborts = BATCH
 
 
-def _keeps_its_moment(resource: Resource) -> bool:
-    """Whether a statement waiting for ``resource`` goes on with the row versions of its beginning.
+def _keeps_its_moment(wait: Any) -> bool:
+    """Whether a waiting statement goes on with the row versions of its beginning.
 
     One that waits for a redefinition of its table does not: it has not begun to read.
     """
+    if wait.kind != "lock":
+        return False
+    resource: Resource = wait.resource
     return resource.key[0] in VERSIONED and "Sch-M" not in {
         *resource.granted.values(),
         *(request.mode for request in resource.waiting),
@@ -81,7 +85,8 @@ class Machine:
         """Run until the session waits, finishes, or ``budget`` statements are done.
 
         single: the explorer's step: one statement others can see, with the local ones around it.
-        Returns READY, WAITING or FINISHED. An exception nobody foresaw ends this session
+        Returns READY, WAITING, FINISHED, or LONG for a statement that has taken its share of the
+        time and starts again where it can be suspended. An exception nobody foresaw ends this session
         (``broken``) and goes no further: its neighbours have nothing to do with it.
         """
         locks = session.engine.locks
@@ -136,6 +141,9 @@ class Machine:
                         session.error = 0
                     else:
                         break
+            except Overlong:
+                self._undo_statement(session)
+                return LONG
             except Wait:
                 self._undo_statement(session)
                 return WAITING
@@ -182,9 +190,8 @@ class Machine:
         session.lock_mark = min(session.lock_mark, ~session.lock_mark)
         if (
             transaction is not None
-            and session.wait.kind == "lock"
             and session.database.options["rcsi"]
-            and _keeps_its_moment(session.wait.resource)
+            and (session.wait is None or _keeps_its_moment(session.wait))
         ):
             session.engine.transactions.versions.hold_statement(transaction)
         if transaction is not None and len(transaction.undo) > session.mark:

@@ -30,6 +30,7 @@ from redial_broker.exec.tokens import login_permitted, server_principals
 from redial_broker.instance.activation import Activation
 from redial_broker.instance.defects import Defects
 from redial_broker.instance.errorlog import ErrorLog
+from redial_broker.instance.lanes import Lanes
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
@@ -143,6 +144,7 @@ class Instance:
         self.server_name = "REDIAL-EMBEDDED"
         self.version_text = VERSION_TEXT
         self.machine = Machine(self._finished)
+        self.lanes = Lanes(self)
         self.programs = TextCache()
         self.error_log = ErrorLog(self.engine)
         self.defects = Defects(self.engine.journal)
@@ -270,17 +272,22 @@ class Instance:
 
         Returns True when there is more to do at once.
         """
-        left, quantum = max_steps, self.quantum
+        left, quantum, lanes = max_steps, self.quantum, self.lanes
         self.fire_timers()
-        while self._ready and left > 0:
+        lanes.begin_turn()
+        while self._ready and left > 0 and not lanes.share_taken:
             session = self._ready.popleft()
-            if session.wait is None and session.frames:
+            if session.wait is None and session.frames and session.id not in lanes.waiting:
                 left -= quantum
-                if self.machine.run(session, quantum) == READY:
+                if lanes.run(session, quantum) == READY:
                     self._ready.append(session)
             if not self._ready:
                 self.fire_timers()
-        return bool(self._ready)
+        if lanes.waiting:
+            session, state = lanes.next_turn()
+            if state == READY:
+                self._ready.append(session)
+        return bool(self._ready or lanes.waiting)
 
     def run(self) -> None:
         """Run until nothing is ready; time does not move by itself."""

@@ -290,6 +290,7 @@ class Session(SessionState):
 
     def _stop(self) -> None:
         """Take the session off whatever it runs or waits for."""
+        self.instance.lanes.stop(self)
         self.engine.journal.save(self)
         if self.wait is not None:
             if self.wait.kind == "lock":

@@ -138,6 +138,9 @@ class TdsServer:
         self.instance = instance
         self._interleaved = getattr(instance, "quantum", SLICE_STEPS) == 1
         self._steps = INTERLEAVED_STEPS if self._interleaved else SLICE_STEPS
+        lanes = getattr(instance, "lanes", None)  # a null instance has none
+        if lanes is not None:
+            lanes.opened = True
         self.tls = tls_contexts() if tls is True else (tls or None)
         self.port = port
         self.links: set[Link] = set()
