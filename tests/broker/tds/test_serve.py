@@ -23,3 +23,27 @@ def test_it_prints_both_addresses_and_stops_at_a_signal(number):
         assert p.wait(20) == 0
     assert odbc.startswith("ODBC: Driver={")
     assert jdbc.startswith("JDBC: jdbc:sqlserver://127.0.0.1:")
+
+
+STUCK = """
+from redial_broker.tds import serve
+from redial_broker.tds.null import NullInstance
+
+class Stuck(NullInstance):
+    def pump(self, max_steps=1000):
+        while True:
+            pass
+
+serve.GRACE_SECONDS = 0.1
+serve.main(0, instance=Stuck())
+"""
+
+
+def test_a_statement_that_gives_nobody_a_turn_does_not_keep_the_process():
+    pytest.importorskip("mssql_python_odbc")
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", STUCK], stdout=pipe, stderr=pipe, text=True) as p:
+        p.stdout.readline()
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(20) == 1
+        assert "in good order" in p.stderr.read()
