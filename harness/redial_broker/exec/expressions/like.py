@@ -124,6 +124,7 @@ class LikePattern:
             return -1
         place = 0 if not rest else -1
         for piece, length in rest[:-1]:
+            meter.tick(_PIECE)
             found = _found(meter, piece, length, text, at)
             if found < 0:
                 return -1
@@ -137,6 +138,9 @@ class LikePattern:
             place = start if place < 0 else place
         return place
 
+
+_PIECE = 16
+"""What looking for a piece counts, in rows, besides its steps."""
 
 _STEPS = 8
 """A row counts for 2 ** so many steps of a match."""
