@@ -43,12 +43,12 @@ class Client:
         return data
 
     def reply(self):
-        data = b""
+        data = bytearray()
         while True:
             head = self._exactly(8)
             data += head + self._exactly(int.from_bytes(head[2:4], "big") - 8)
             if head[1] & c.EOM:
-                return replies(data)[0]
+                return replies(bytes(data))[0]
 
     def ask(self, data):
         self.send(data)

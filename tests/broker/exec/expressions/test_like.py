@@ -1,11 +1,14 @@
 """LIKE against a reference matcher."""
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT, nvarchar, varchar
+from redial_broker.exec.expressions import like
 
 from ..evaluate import holds
 
@@ -60,6 +63,17 @@ def position(pattern, text):
 def test_patindex_agrees_with_its_definition(pattern, text):
     given_ = {"@t": (nvarchar(20), text), "@p": (nvarchar(50), pattern)}
     assert holds(f"patindex(@p, @t) = {position(pattern, text)}", given_) is True
+
+
+@given(st.lists(PIECES, max_size=6).map("".join), st.text("abc", max_size=7))
+def test_piece_by_piece_it_is_the_same(pattern, text):
+    # As very long texts are searched, in windows of one character.
+    with patch.object(like, "EVERY", 0), patch.object(like, "_STEPS", 0):
+        place = like.like_pattern(pattern, None, True).place(None, text)
+    if pattern.startswith("%"):
+        assert place + 1 == position(pattern, text)
+    else:
+        assert (place >= 0) is reference(pattern, text)
 
 
 @pytest.mark.parametrize("text", ["a" * 4000, "ab" * 2000, "a" * 3999 + "b"])
