@@ -20,11 +20,13 @@ _CLOSING = {"'": "'", '"': '"', "[": "]"}
 
 
 class ScriptBatch(NamedTuple):
-    """One batch of a script. first_line: 1-based line of its text; repeat_count: n of ``GO n``."""
+    """One batch of a script."""
 
     sql: str
     first_line: int
+    """1-based line of its text."""
     repeat_count: int
+    """N of ``GO n``."""
 
 
 def split_batches(text: str) -> list[ScriptBatch]:

@@ -40,11 +40,14 @@ HANDLE_BYTES = 44
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One deadlock report. at: clock seconds; victim: session id; xml: the deadlock element."""
+    """One deadlock report."""
 
     at: float
+    """Clock seconds."""
     victim: int
+    """Session id."""
     xml: str
+    """The deadlock element."""
 
 
 def report(instance: Any, deadlock: Deadlock) -> Report:

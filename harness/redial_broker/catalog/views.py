@@ -39,12 +39,13 @@ VIEW_SERVER_STATE = "VIEW SERVER STATE"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumn:
-    """One line of a declaration. mark: computed, constant or refused."""
+    """One line of a declaration."""
 
     name: str
     type: SqlType
     nullable: bool
     mark: str
+    """Computed, constant or refused."""
     value: Any = None
 
 

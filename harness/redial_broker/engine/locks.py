@@ -71,16 +71,14 @@ class Resource(Part):
 
 @dataclass(slots=True)
 class LockWait:
-    """A session's wait record: it waits for ``request`` on ``resource``.
-
-    quiet: an application lock; when the wait ends without it the statement does not fail but runs
-    again, with the number of the error that it is not (1222 or 1205) in ``session.expired``.
-    """
+    """A session's wait record: it waits for ``request`` on ``resource``."""
 
     resource: Resource
     request: Request
     since: float
     quiet: bool = False
+    """An application lock; when the wait ends without it the statement does not fail but runs
+    again, with the number of the error that it is not (1222 or 1205) in ``session.expired``."""
     kind: str = "lock"
 
 

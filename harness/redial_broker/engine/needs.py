@@ -46,15 +46,13 @@ if TYPE_CHECKING:
             """The item at a place in the order."""
 
     class Owner(Protocol):
-        """What transactions and locks need of a session (``exec.session.SessionState``).
-
-        id: decides nothing, names it in reports and hashes. expired: an executor's flag, or the
-        number of the error that a quiet wait ended with.
-        """
+        """What transactions and locks need of a session (``exec.session.SessionState``)."""
 
         engine: Engine
         id: int
+        """Decides nothing, names it in reports and hashes."""
         expired: Any
+        """An executor's flag, or the number of the error that a quiet wait ended with."""
 
         @property
         def isolation(self) -> str:

@@ -9,23 +9,25 @@ from redial_broker.engine.errors import SqlError
 
 @dataclass(frozen=True, slots=True)
 class ReadMode:
-    """How one table reference is read.
-
-    lock: None (no row locks), "S", "U" or "X". hold: to the end of the transaction. versioned: read
-    committed rows without locks (RCSI). snapshot: read the rows of the transaction's snapshot; with
-    a lock, lock those that qualify and refuse what has changed since. hinted: U comes from UPDLOCK,
-    not from a change. dirty: read whatever is there. ranges: key-range locks.
-    """
+    """How one table reference is read."""
 
     lock: str | None = "S"
+    """None (no row locks), "S", "U" or "X"."""
     hold: bool = False
+    """To the end of the transaction."""
     versioned: bool = False
+    """Read committed rows without locks (RCSI)."""
     dirty: bool = False
+    """Read whatever is there."""
     ranges: bool = False
+    """key-range locks."""
     readpast: bool = False
     nowait: bool = False
     snapshot: bool = False
+    """Read the rows of the transaction's snapshot; with a lock, lock those that qualify and refuse
+    what has changed since."""
     hinted: bool = False
+    """U comes from UPDLOCK, not from a change."""
 
 
 _ISOLATION = {

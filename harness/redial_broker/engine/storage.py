@@ -31,60 +31,61 @@ FIRST_HOBT = 72057594037927936
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A computed column. text: in parentheses; persisted: as stated.
-
-    value: (session, row) -> value, over a row whose other columns are there. bind: gives ``value``
-    for another column list. names: lower-case names of the columns it reads. Any: the session is
-    only handed on here, and the value is one of T-SQL.
-    """
+    """A computed column."""
 
     text: str
+    """In parentheses."""
     persisted: bool
+    """As stated."""
     value: Callable[[Any, RowValues], Any]
+    """(session, row) -> value, over a row whose other columns are there."""
     bind: Callable[[list[Column]], Callable[[Any, RowValues], Any]]
+    """Gives ``value`` for another column list."""
     names: frozenset[str] = frozenset()
+    """lower-case names of the columns it reads. Any: the session is only handed on here, and the
+    value is one of T-SQL."""
 
 
 @dataclass(slots=True)
 class Column:
-    """One column.
-
-    default: callable (session) -> value, set by the executor. identity: (seed, step). user_type:
-    "sysname" or the schema.name of the alias type it was declared with, "" otherwise. computed:
-    how its value follows from the others.
-    """
+    """One column."""
 
     name: str
     type: SqlType
     nullable: bool = True
     identity: tuple[int, int] | None = None
+    """(seed, step)."""
     default: Callable[[Any], Any] | None = None
+    """Callable (session) -> value, set by the executor."""
     default_name: str = ""
     default_text: str = ""
     rowversion: bool = False
     rowguid: bool = False
     computed: Computed | None = None
+    """How its value follows from the others."""
     sparse: bool = False
     case_sensitive: bool = False
     collation: str = ""
     user_type: str = ""
+    """"sysname" or the schema.name of the alias type it was declared with, "" otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint. accepts: (session, row) -> True, False or None (unknown: accepted).
-
-    column: name of the column it was written on, "" for one of the table. names: lower-case names
-    of the columns it reads; bind: gives ``accepts`` for another column list. enabled: not NOCHECK.
-    """
+    """A CHECK constraint."""
 
     name: str
     accepts: Callable[[Any, RowValues], bool | None]
+    """(session, row) -> True, False or None (unknown: accepted)."""
     text: str = ""
     column: str = ""
+    """Name of the column it was written on, "" for one of the table."""
     names: frozenset[str] = frozenset()
+    """lower-case names of the columns it reads."""
     bind: Callable[[list[Column]], Callable[[Any, RowValues], bool | None]] | None = None
+    """Gives ``accepts`` for another column list."""
     enabled: bool = True
+    """Not NOCHECK."""
 
 
 @dataclass(frozen=True, slots=True)

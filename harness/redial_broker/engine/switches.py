@@ -26,17 +26,19 @@ class SwitchError(ValueError):
 class Switch:
     """One undecided fact.
 
-    values[0] is the default. fact: its number in docs/facts.md. meaning: what each value does.
-    probe: the script in sql/probes whose row names the value a server has; by_hand: what to do
-    where no script can. Any: a value is a text, a number or a truth.
+    values[0] is the default.
     """
 
     name: str
     values: tuple[Any, ...]
     fact: str
+    """Its number in docs/facts.md."""
     meaning: str
+    """What each value does."""
     probe: str
+    """The script in sql/probes whose row names the value a server has."""
     by_hand: str = ""
+    """What to do where no script can. Any: a value is a text, a number or a truth."""
 
     @property
     def default(self) -> Any:

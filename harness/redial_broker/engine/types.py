@@ -19,17 +19,17 @@ BINARY_TYPES = frozenset({"binary", "varbinary", "image", "rowversion"})
 
 @dataclass(frozen=True, slots=True, eq=False)  # one object per type: identity is equality
 class SqlType:
-    """One T-SQL type with its facets; made by ``sql_type`` only.
-
-    name: lower-case base type name. length: characters for n/char types, bytes for binary types,
-    -1 for (max), 0 where the type has no length. precision and scale: digits of decimal, numeric;
-    scale also the fractional digits of time, datetime2 and datetimeoffset.
-    """
+    """One T-SQL type with its facets; made by ``sql_type`` only."""
 
     name: str
+    """lower-case base type name."""
     length: int = 0
+    """Characters for n/char types, bytes for binary types, -1 for (max), 0 where the type has no
+    length."""
     precision: int = 0
     scale: int = 0
+    """precision, scale: digits of decimal, numeric; scale also the fractional digits of time,
+    datetime2 and datetimeoffset."""
 
     def __str__(self) -> str:
         """The declaration a DBA would write, for example ``nvarchar(128)``."""
@@ -122,17 +122,15 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """One column of a result set as a client sees it.
-
-    stored: a table's column that takes values, as far as a client may know; drivers leave the
-    others out of a bulk load (F-282).
-    """
+    """One column of a result set as a client sees it."""
 
     name: str
     type: SqlType
     nullable: bool = True
     identity: bool = False
     stored: bool = False
+    """A table's column that takes values, as far as a client may know; drivers leave the others out
+    of a bulk load (F-282)."""
 
 
 @dataclass(frozen=True, slots=True)

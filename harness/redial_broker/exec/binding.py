@@ -26,20 +26,17 @@ if TYPE_CHECKING:
 
 
 class Plain(NamedTuple):
-    """An argument that is a value. slot: of the caller's variable an OUTPUT value goes back to."""
+    """An argument that is a value."""
 
     name: str
     evaluate: Fn
     type: SqlType | None
     slot: int | None
+    """Of the caller's variable an OUTPUT value goes back to."""
 
 
 class Prepared(NamedTuple):
-    """A call of one procedure under one version of the schema.
-
-    makers: the parameters' values from the caller's frame. outputs: (parameter's slot, caller's
-    slot, conversion or None).
-    """
+    """A call of one procedure under one version of the schema."""
 
     database: Database
     version: int
@@ -47,7 +44,9 @@ class Prepared(NamedTuple):
     program: Program
     user: Any
     makers: list[Value]
+    """The parameters' values from the caller's frame."""
     outputs: list[tuple[int, int, Callable[[Any], Any] | None]]
+    """(parameter's slot, caller's slot, conversion or None)."""
 
 
 def cacheable(name: ast.ObjectName | None) -> bool:

@@ -24,18 +24,18 @@ OWNER = -2
 
 @dataclass(slots=True)
 class Argument:
-    """One argument of a call. name: with @, or "" by position; set: takes an OUTPUT value back.
-
-    table: the type of a table variable as messages name it, "" for what is none.
-    """
+    """One argument of a call."""
 
     name: str
+    """With @, or "" by position."""
     value: Any
     type: SqlType | None
     output: bool = False
     default: bool = False
     set: Callable[[Any], None] | None = None
+    """Takes an OUTPUT value back."""
     table: str = ""
+    """The type of a table variable as messages name it, "" for what is none."""
 
 
 @lru_cache(maxsize=4096)

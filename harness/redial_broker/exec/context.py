@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """What compiling needs of modules above; each fills in its own part when it is imported.
-
-    query_compiler: the class of ``exec.query.compile``. scalar_function(name, context): how a
-    user-defined function is called, of ``exec.routines``. firing_ddl(run, node, context): a run
-    followed by the DDL triggers of its events, of ``exec.ddl.ddl_triggers``.
-    """
+    """What compiling needs of modules above; each fills in its own part when it is imported."""
 
     query_compiler: Callable[[Context], QueryCompiler]
+    """The class of ``exec.query.compile``. scalar_function(name, context): how a user-defined
+    function is called, of ``exec.routines``. firing_ddl(run, node, context): a run followed by the
+    DDL triggers of its events, of ``exec.ddl.ddl_triggers``."""
     scalar_function: Callable[[ast.ObjectName, Context], Any]
     firing_ddl: Callable[[Run, Any, Context], Run]
 

@@ -42,16 +42,16 @@ _EXCLUDE = (
 
 @dataclass(frozen=True, slots=True)
 class CursorOptions:
-    """The declaration. requested: the type asked for; concurrency: None when not stated.
-
-    update: columns of FOR UPDATE OF, () for all, None without FOR UPDATE.
-    """
+    """The declaration."""
 
     local: bool
     scroll: bool
     requested: str
+    """The type asked for."""
     concurrency: str | None
+    """None when not stated."""
     update: tuple[str, ...] | None
+    """Columns of FOR UPDATE OF, () for all, None without FOR UPDATE."""
     warn: bool
 
 

@@ -53,35 +53,35 @@ differs(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A fetched row. keys, images: per table its clustered key and row (None beyond an outer join).
-
-    place: its key in the index a dynamic cursor walks along.
-    """
+    """A fetched row."""
 
     values: tuple[Any, ...]
     keys: tuple[Any, ...] = ()
     images: tuple[Any, ...] = ()
+    """keys, images: per table its clustered key and row (None beyond an outer join)."""
     place: tuple[Any, ...] | None = None
+    """Its key in the index a dynamic cursor walks along."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled cursor query. kind: what it became.
-
-    sources: the stored tables, those behind views too; direct: which of them FROM names itself.
-    read: (s, locals) -> all rows; by_keys: (s, locals, keys) -> the row as it is now, None when it
-    is gone; after: (s, locals, place) -> the next row, where one index gives the order, else None.
-    """
+    """A compiled cursor query."""
 
     columns: list[QueryColumn]
     kind: str
+    """What it became."""
     concurrency: str
     options: CursorOptions
     sources: tuple[Source, ...]
+    """The stored tables, those behind views too."""
     direct: tuple[bool, ...]
+    """Which of them FROM names itself."""
     read: Callable[[SessionState, Values], list[Row]]
+    """(s, locals) -> all rows."""
     by_keys: Callable[[SessionState, Values, RowValues], Row | None] | None = None
+    """(s, locals, keys) -> the row as it is now, None when it is gone."""
     after: Callable[[SessionState, Values, RowValues | None], Row | None] | None = None
+    """(s, locals, place) -> the next row, where one index gives the order, else None."""
 
     @property
     def converted(self) -> bool:

@@ -35,21 +35,22 @@ FETCH = 0xC1
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """One cursor; never changed, only replaced, so that saving a session is copying a dict.
-
-    frame: it ends with it (None: GLOBAL). named: its name still refers to it. locals: values of the
-    variables at DECLARE. rows: found at OPEN, None while it is not open; those of a dynamic cursor
-    are what it saw last, at ``moment``. position: 0 before the first row. current: the row fetched
-    last.
-    """
+    """One cursor; never changed, only replaced, so that saving a session is copying a dict."""
 
     frame: Frame | None
+    """It ends with it (None: GLOBAL)."""
     plan: Plan
     locals: list[Any]
+    """Values of the variables at DECLARE."""
     named: bool = True
+    """Its name still refers to it."""
     rows: tuple[Row, ...] | None = None
+    """Found at OPEN, None while it is not open; those of a dynamic cursor are what it saw last, at
+    ``moment``."""
     position: int = 0
+    """0 before the first row."""
     current: Row | None = None
+    """The row fetched last."""
     moment: tuple[Any, ...] | None = None
 
     @property

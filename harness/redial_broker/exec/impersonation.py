@@ -36,14 +36,16 @@ _NOT_PEOPLE = frozenset({"sys", "information_schema"})
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What REVERT goes back to. database: where EXECUTE AS ran; cookie: None without one."""
+    """What REVERT goes back to."""
 
     user: Any
     login_name: str
     sandbox: Any
     database: Database
+    """Where EXECUTE AS ran."""
     revertible: bool = True
     cookie: bytes | None = None
+    """None without one."""
 
 
 # ---------------------------------------------------------------------- becoming somebody

@@ -24,28 +24,28 @@ PROTECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class MasterKey:
-    """A database master key. passwords: digests of those that open it; by_service: the service
-    master key opens it, so nobody has to.
-    """
+    """A database master key."""
 
     passwords: frozenset[bytes]
+    """Digests of those that open it."""
     by_service: bool = True
+    """The service master key opens it, so nobody has to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate. key: its private key or None; password: digest of the one that protects it.
-
-    active: ACTIVE FOR BEGIN_DIALOG.
-    """
+    """A certificate."""
 
     certificate_id: int
     name: str
     owner: int
     der: bytes
     key: RsaKey | None = None
+    """Its private key or None."""
     password: bytes | None = None
+    """Digest of the one that protects it."""
     active: bool = True
+    """ACTIVE FOR BEGIN_DIALOG."""
 
     @property
     def facts(self) -> dict[str, Any]:

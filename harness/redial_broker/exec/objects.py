@@ -46,30 +46,32 @@ CONSTRAINT_KINDS = frozenset({"PRIMARY KEY", "UNIQUE", "CHECK", "DEFAULT", "FORE
 
 @dataclass(slots=True, eq=False)
 class DatabaseObject:
-    """Something with a name in a schema. parent_id: object id of the table of a constraint."""
+    """Something with a name in a schema."""
 
     name: str
     schema: str
     object_id: int
     kind: str
     parent_id: int = 0
+    """Object id of the table of a constraint."""
 
 
 @dataclass(slots=True, eq=False)
 class Module(DatabaseObject):
-    """A procedure, view or function: what CREATE was given, and how it runs.
-
-    node: its syntax tree; text: the whole definition as sys.sql_modules shows it; source: text with
-    line numbers; options: quoted_identifier and ansi_nulls as they were at CREATE; execute_as: None
-    (CALLER) or the id of the principal it runs as (-2: its owner); program: the executor's cache.
-    """
+    """A procedure, view or function: what CREATE was given, and how it runs."""
 
     node: Any = None
+    """Its syntax tree."""
     text: str = ""
+    """The whole definition as sys.sql_modules shows it."""
     source: Any = None
+    """Text with line numbers."""
     options: dict[str, bool] = field(default_factory=dict)
+    """quoted_identifier and ansi_nulls as they were at CREATE."""
     execute_as: int | None = None
+    """None (CALLER) or the id of the principal it runs as (-2: its owner)."""
     program: Any = None
+    """The executor's cache."""
     database: Any = None
 
     @property
@@ -113,14 +115,12 @@ class Procedure(Module):
 
 @dataclass(slots=True, eq=False)
 class View(Module):
-    """A view; ``node.query`` is its query, ``node.columns`` the names given or None.
-
-    query: the same with * written out as it was when the view was bound, None without *;
-    columns: as they were then.
-    """
+    """A view; ``node.query`` is its query, ``node.columns`` the names given or None."""
 
     query: Any = None
+    """The same with * written out as it was when the view was bound, None without *."""
     columns: tuple[Column, ...] = ()
+    """As they were then."""
 
     def copy(self, database: Database) -> View:
         """The same view for a database made from a template, bound as it is here."""
@@ -137,15 +137,13 @@ class Function(Module):
 
 @dataclass(slots=True, eq=False)
 class Trigger(Module):
-    """A trigger on the table or view ``parent_id``; ``node`` has its timing and events.
-
-    bound: the column list of the parent its program was compiled against. order: (event, First or
-    Last) of sp_settriggerorder.
-    """
+    """A trigger on the table or view ``parent_id``; ``node`` has its timing and events."""
 
     disabled: bool = False
     bound: Any = None
+    """The column list of the parent its program was compiled against."""
     order: tuple[tuple[str, str], ...] = ()
+    """(event, First or Last) of sp_settriggerorder."""
 
     def copy(self, database: Database) -> Trigger:
         """The same trigger for a database made from a template, enabled or not as it is here."""
@@ -156,37 +154,37 @@ class Trigger(Module):
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """What a FOREIGN KEY says. Columns by name: ordinals change when columns are dropped.
-
-    referenced_id: object id of the table referenced; index: name of the unique key there;
-    on_delete, on_update: NO ACTION, CASCADE, SET NULL or SET DEFAULT.
-    """
+    """What a FOREIGN KEY says. Columns by name: ordinals change when columns are dropped."""
 
     columns: tuple[str, ...]
     referenced_id: int
+    """Object id of the table referenced."""
     referenced: tuple[str, ...]
     index: str
+    """Name of the unique key there."""
     on_delete: str = "NO ACTION"
     on_update: str = "NO ACTION"
+    """on_delete, on_update: NO ACTION, CASCADE, SET NULL or SET DEFAULT."""
 
 
 @dataclass(slots=True, eq=False)
 class Constraint(DatabaseObject):
-    """A key, check, default or foreign key constraint as an object of its schema.
-
-    definition: text in parentheses; column: 1-based ordinal for a column's own constraint, else 0;
-    system_named: the server chose the name; foreign: of a FOREIGN KEY; disabled: by NOCHECK
-    CONSTRAINT; trusted: all rows are known to comply; uses: names of the functions and sequences in
-    its expression.
-    """
+    """A key, check, default or foreign key constraint as an object of its schema."""
 
     definition: str = ""
+    """Text in parentheses."""
     column: int = 0
+    """1-based ordinal for a column's own constraint, else 0."""
     system_named: bool = False
+    """The server chose the name."""
     foreign: ForeignKey | None = None
+    """Of a FOREIGN KEY."""
     disabled: bool = False
+    """By NOCHECK CONSTRAINT."""
     trusted: bool = True
+    """All rows are known to comply."""
     uses: tuple[Any, ...] = ()
+    """Names of the functions and sequences in its expression."""
 
     @property
     def reference(self) -> ForeignKey:
@@ -197,19 +195,21 @@ class Constraint(DatabaseObject):
 
 @dataclass(slots=True, eq=False)
 class Synonym(DatabaseObject):
-    """Another name for an object. target: that object's name as written (``ast.ObjectName``)."""
+    """Another name for an object."""
 
     target: Any = None
+    """That object's name as written (``ast.ObjectName``)."""
     database: Any = None
 
 
 @dataclass(slots=True, eq=False)
 class AliasType(DatabaseObject):
-    """CREATE TYPE name FROM type. user_type_id: of sys.types."""
+    """CREATE TYPE name FROM type."""
 
     type: SqlType = None  # type: ignore[assignment]  # always given
     nullable: bool = True
     user_type_id: int = 0
+    """Of sys.types."""
 
 
 @dataclass(slots=True, eq=False)
@@ -307,10 +307,7 @@ class VirtualTable:
     """A system view: rows computed from live state.
 
     compute(session, database) gives all rows; every column carries its coverage mark in the
-    catalog's own description. permission: server permission a reader needs, or None. lookups:
-    column name -> function (session, database, value) that gives the rows with that value without
-    making all of them. settle: waits for uncommitted work a plain read must not pass. broker_names:
-    columns with names of services, contracts and message types (F-376).
+    catalog's own description.
     """
 
     name: str
@@ -319,10 +316,15 @@ class VirtualTable:
     compute: Callable[[Any, Any], list[RowValues]]
     object_id: int = 0
     permission: str | None = None
+    """Server permission a reader needs, or None."""
     database: Any = None
     lookups: dict[str, Callable[[Any, Any, Any], list[RowValues]]] = field(default_factory=dict)
+    """Column name -> function (session, database, value) that gives the rows with that value
+    without making all of them."""
     settle: Callable[[Any, Any], None] | None = None
+    """Waits for uncommitted work a plain read must not pass."""
     broker_names: frozenset[str] = frozenset()
+    """Columns with names of services, contracts and message types (F-376)."""
 
     def wait_for_others(self, session: SessionState) -> None:
         """What a plain read does before it reads, and NOLOCK does not. Raises Wait, 1222, 1205."""

@@ -14,13 +14,14 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One permission of a class. covering, parent_covering: names, "" where there is none."""
+    """One permission of a class."""
 
     class_: str
     name: str
     code: str
     covering: str
     parent_covering: str
+    """covering, parent_covering: Names, "" where there is none."""
 
 
 PARENTS = {

@@ -70,19 +70,19 @@ LOGIN_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A user or role of one database. type: S (user), R (role), C (of a certificate), K (of a key).
-
-    sid: the login's, its own for a user without login, the certificate's; owner: principal id of
-    the owner; login: lower-case name of its login when it was made, "" without one.
-    """
+    """A user or role of one database."""
 
     id: int
     name: str
     type: str
+    """S (user), R (role), C (of a certificate), K (of a key)."""
     default_schema: str | None = "dbo"
     sid: bytes | None = None
+    """The login's, its own for a user without login, the certificate's."""
     owner: int | None = None
+    """Principal id of the owner."""
     login: str = ""
+    """lower-case name of its login when it was made, "" without one."""
     fixed: bool = False
 
     @property
@@ -93,21 +93,23 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A login or a server role. type: S, C, K or R (role); password: salted digest.
-
-    policy: CHECK_POLICY; owner: id of the owner of a role; fixed: a fixed server role.
-    """
+    """A login or a server role."""
 
     id: int
     name: str
     sid: bytes
     password: bytes = b""
+    """Salted digest."""
     default_database: str = "master"
     disabled: bool = False
     type: str = "S"
+    """S, C, K or R (role)."""
     policy: bool = False
+    """CHECK_POLICY."""
     owner: int = 1
+    """Id of the owner of a role."""
     fixed: bool = False
+    """A fixed server role."""
 
     def accepts(self, password: str) -> bool:
         """Whether this is the login's password (case counts). Only SQL logins have one."""

@@ -24,40 +24,37 @@ SWITCH = -1
 
 @dataclass(slots=True)
 class StatementInfo:
-    """What is known of the statement behind one program counter.
-
-    shared: it may read or change what other sessions see (the explorer yields before it).
-    resume: where to go on after an error that only ends the statement. targets: where the step may
-    go, None for just the next one. handler: the CATCH block an error in it goes to.
-    """
+    """What is known of the statement behind one program counter."""
 
     node: Node | None
     line: int
     shared: bool = False
+    """It may read or change what other sessions see (the explorer yields before it)."""
     resume: int = 0
+    """Where to go on after an error that only ends the statement."""
     targets: tuple[int, ...] | None = None
+    """Where the step may go, None for just the next one."""
     handler: int | None = None
+    """The CATCH block an error in it goes to."""
 
 
 @dataclass(slots=True)
 class ParameterInfo:
-    """A parameter: its slot is its position. default: callable (session) -> value, or None."""
+    """A parameter: its slot is its position."""
 
     name: str
     type: SqlType
     output: bool = False
     readonly: bool = False
     default: Callable[[SessionState], Any] | None = None
+    """Callable (session) -> value, or None."""
     table_type: Any = None
     cursor: bool = False
 
 
 @dataclass(slots=True)
 class Program:
-    """A compiled batch, procedure or dynamic text. Shared by sessions; holds no state of a run.
-
-    deferred: (node, its compiler, context) of the statements compiled at their first run.
-    """
+    """A compiled batch, procedure or dynamic text. Shared by sessions; holds no state of a run."""
 
     name: str
     schema: str
@@ -73,6 +70,7 @@ class Program:
     quoted_identifier: bool = True
     ansi_nulls: bool = True
     deferred: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    """(node, its compiler, context) of the statements compiled at their first run."""
     _live: list[frozenset[int]] | None = None
     _numbers: dict[str, int] | None = None
 

@@ -23,13 +23,15 @@ Flow = Callable[["ProgramCompiler", Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """How a statement kind is compiled. shared: others can see it; work: it needs a transaction;
-    lazy: compiled at first execution."""
+    """How a statement kind is compiled."""
 
     compile: Compile
     shared: bool
+    """Others can see it."""
     work: bool
+    """It needs a transaction."""
     lazy: bool
+    """Compiled at first execution."""
 
 
 REGISTRY: dict[type, Registration] = {}

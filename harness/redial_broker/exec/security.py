@@ -84,13 +84,15 @@ VIEW_STATE, PERFORMANCE_STATE = "VIEW SERVER STATE", "VIEW SERVER PERFORMANCE ST
 
 @dataclass(frozen=True, slots=True)
 class Securable:
-    """Something permissions are given on. schema: "" when it is in none; owner: principal id."""
+    """Something permissions are given on."""
 
     class_: int
     major: int
     name: str
     schema: str
+    """"" when it is in none."""
     owner: int
+    """Principal id."""
     database: Database
     role: bool = False
 

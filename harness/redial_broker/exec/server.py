@@ -34,11 +34,12 @@ FIRST_DATABASE = 5
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A message of sp_addmessage. logged: RAISERROR writes it to the ERRORLOG always."""
+    """A message of sp_addmessage."""
 
     text: str
     severity: int
     logged: bool = False
+    """RAISERROR writes it to the ERRORLOG always."""
 
 
 class Server(Part):

@@ -48,10 +48,12 @@ class ErrorInfo:
 
 @dataclass(slots=True)
 class OtherWait:
-    """Wait record for anything but a lock. kind: delay, queue, group ...; what: its object."""
+    """Wait record for anything but a lock."""
 
     kind: str
+    """Delay, queue, group ..."""
     what: Any
+    """Its object."""
     since: float
 
 

@@ -71,30 +71,32 @@ _RESULT = "@@rows"
 
 @dataclass(frozen=True, slots=True)
 class ApiCursor:
-    """An open cursor; never changed, only replaced.
-
-    columns: ROWSTAT included. rows: as found when it was opened. plan, locals: how it reads on.
-    start, size: first row (from 1) and length of the fetch buffer; a start behind the last row, or
-    size 0, stands for a position outside the rows.
-    """
+    """An open cursor; never changed, only replaced."""
 
     columns: tuple[ResultColumn, ...]
+    """ROWSTAT included."""
     rows: tuple[Row, ...]
+    """As found when it was opened."""
     kind: int
     plan: Plan | None = None
     locals: tuple[Any, ...] = ()
+    """plan, locals: how it reads on."""
     start: int = 1
     size: int = 0
+    """start, size: first row (from 1) and length of the fetch buffer; a start behind the last row,
+    or size 0, stands for a position outside the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """What a client asked for when it opened. cursor and count: its OUTPUT arguments."""
+    """What a client asked for when it opened."""
 
     cursor: Argument
+    """Its OUTPUT arguments."""
     scroll: Argument | None
     concurrency: Argument | None
     count: Argument | None
+    """Its OUTPUT arguments."""
 
     @staticmethod
     def of(arguments: list[Argument], cursor: int, first: int) -> _Opening:

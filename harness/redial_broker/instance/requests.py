@@ -23,46 +23,42 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class TableValue:
-    """The value of a table-valued parameter.
-
-    schema and name: the table type as the client named it ('' when it named none).
-    columns: in the client's order, names mostly ''. rows: one tuple per row, in order.
-    ``defaults`` holds the indexes of columns whose values the client left to the server.
-    """
+    """The value of a table-valued parameter."""
 
     schema: str
     name: str
+    """schema, name: the table type as the client named it ('' when it named none)."""
     columns: tuple[ResultColumn, ...] = ()
+    """In the client's order, names mostly ''."""
     rows: tuple[tuple[object, ...], ...] = ()
+    """One tuple per row, in order. ``defaults`` holds the indexes of columns whose values the
+    client left to the server."""
     defaults: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)  # not frozen: a frozen one takes three times as long to make
 class RpcParam:
-    """One parameter of a remote procedure call.
-
-    name: with its @, or '' for a positional one. type: what the client declared, which for NULL may
-    be misleading. output: pass the final value back. default: the client asked for the
-    procedure's own default (value is None then).
-    """
+    """One parameter of a remote procedure call."""
 
     name: str
+    """With its @, or '' for a positional one."""
     type: SqlType
+    """What the client declared, which for NULL may be misleading."""
     value: object
     output: bool = False
+    """Pass the final value back."""
     default: bool = False
+    """The client asked for the procedure's own default (value is None then)."""
 
 
 @dataclass(slots=True)
 class Rpc:
-    """One remote procedure call; system procedures come by name too (``sp_executesql`` ...).
-
-    no_metadata: the client still knows the result's columns; sending them again does no harm.
-    """
+    """One remote procedure call; system procedures come by name too (``sp_executesql`` ...)."""
 
     name: str
     params: tuple[RpcParam, ...] | list[RpcParam] = ()
     no_metadata: bool = False
+    """The client still knows the result's columns; sending them again does no harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +70,16 @@ class RpcBatch:
 
 @dataclass(frozen=True, slots=True)
 class TransactionRequest:
-    """A transaction-manager request, the wire's own BEGIN, COMMIT, ROLLBACK and SAVE.
-
-    kind: begin, commit, rollback or save. name: of the transaction or savepoint, '' for none.
-    isolation: level to set with a begin, in T-SQL words ('SERIALIZABLE'), None to leave it.
-    begin_after: commit or rollback goes on with a new transaction, with isolation_after and
-    name_after.
-    """
+    """A transaction-manager request, the wire's own BEGIN, COMMIT, ROLLBACK and SAVE."""
 
     kind: str
+    """Begin, commit, rollback or save."""
     name: str = ""
+    """Of the transaction or savepoint, '' for none."""
     isolation: str | None = None
+    """Level to set with a begin, in T-SQL words ('SERIALIZABLE'), None to leave it."""
     begin_after: bool = False
+    """Commit or rollback goes on with a new transaction, with isolation_after and name_after."""
     isolation_after: str | None = None
     name_after: str = ""
 
@@ -100,16 +94,15 @@ class BulkLoad:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a client is connected, as sys.dm_exec_connections shows it.
-
-    protocol: the TDS version as LOGINACK names it. library: the name the client's driver gives
-    itself. An in-process session has none of it and these values.
-    """
+    """How a client is connected, as sys.dm_exec_connections shows it."""
 
     encrypted: bool = False
     packet_size: int = 4096
     protocol: int = 0x74000004
+    """The TDS version as LOGINACK names it."""
     library: str = ""
+    """The name the client's driver gives itself. An in-process session has none of it and these
+    values."""
 
 
 Request = Batch | Rpc | RpcBatch | TransactionRequest | BulkLoad

@@ -23,25 +23,26 @@ DBO = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageType:
-    """A message type. validation: ``names.NONE``, EMPTY or XML; owner: principal id.
-
-    collection: the XML schema collection of VALID_XML, which has ``failure(body)``; else None.
-    """
+    """A message type."""
 
     message_type_id: int
     name: str
     validation: str
+    """``names.NONE``, EMPTY or XML."""
     owner: int = DBO
+    """Principal id."""
     collection: BodyCheck | None = None
+    """The XML schema collection of VALID_XML, which has ``failure(body)``; else None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contract:
-    """A contract. usages: message type name -> who may send it (bits of ``names.BY_ANY``)."""
+    """A contract."""
 
     contract_id: int
     name: str
     usages: dict[str, int]
+    """Message type name -> who may send it (bits of ``names.BY_ANY``)."""
     owner: int = DBO
 
 
@@ -74,34 +75,32 @@ class Service(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """A route. address: LOCAL, TRANSPORT or TCP://host:port; expires: clock seconds, None for ever.
-
-    Which route a dialog takes, and what becomes of one that leads out of the instance, is the
-    business of ``routing``.
-    """
+    """A route."""
 
     route_id: int
     name: str
     service_name: str | None = None
     broker_instance: str | None = None
     address: str = "LOCAL"
+    """LOCAL, TRANSPORT or TCP://host:port."""
     expires: float | None = None
+    """Clock seconds, None for ever. Which route a dialog takes, and what becomes of one that leads
+    out of the instance, is the business of ``routing``."""
     owner: int = DBO
     mirror_address: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemoteServiceBinding:
-    """A remote service binding: the user whose certificate stands for a remote service.
-
-    user: principal id; anonymous: ANONYMOUS = ON.
-    """
+    """A remote service binding: the user whose certificate stands for a remote service."""
 
     binding_id: int
     name: str
     service_name: str
     user: int
+    """Principal id."""
     anonymous: bool = False
+    """ANONYMOUS = ON."""
     owner: int = DBO
 
 

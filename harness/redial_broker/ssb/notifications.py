@@ -49,26 +49,27 @@ _BOM = b"\xff\xfe"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventNotification:
-    """An event notification.
-
-    parent_id: object id of its queue, 0 otherwise; events: names, those of groups included;
-    groups: for each event the group it was asked for by, or ""; handle: of its conversation;
-    owner: principal or (ON SERVER) login id; created: clock seconds; creator: login sid, None
-    without FAN_IN.
-    """
+    """An event notification."""
 
     object_id: int
     name: str
     scope: str
     parent_id: int
+    """Object id of its queue, 0 otherwise."""
     events: tuple[str, ...]
+    """Names, those of groups included."""
     groups: tuple[str, ...]
+    """For each event the group it was asked for by, or ""."""
     service_name: str
     broker_instance: str
     handle: str
+    """Of its conversation."""
     owner: int
+    """Principal or (ON SERVER) login id."""
     created: float
+    """Clock seconds."""
     creator: bytes | None = None
+    """Login sid, None without FAN_IN."""
 
 
 class SystemQueue(Queue):

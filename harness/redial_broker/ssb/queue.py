@@ -36,11 +36,13 @@ OWNER = -2
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """ACTIVATION of a queue. procedure: its name as T-SQL; execute_as: principal id or OWNER."""
+    """ACTIVATION of a queue."""
 
     procedure: str
+    """Its name as T-SQL."""
     max_readers: int
     execute_as: int | None = OWNER
+    """Principal id or OWNER."""
     enabled: bool = True
 
 

@@ -48,11 +48,12 @@ ENCRYPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerEndpoint:
-    """The one endpoint FOR SERVICE_BROKER. owner: login id; forward_size: megabytes."""
+    """The one endpoint FOR SERVICE_BROKER."""
 
     endpoint_id: int
     name: str
     owner: int
+    """Login id."""
     state: str = "STOPPED"
     port: int = 0
     authentication: str = "NEGOTIATE"
@@ -60,6 +61,7 @@ class BrokerEndpoint:
     encryption: str = "AES"
     forwarding: bool = False
     forward_size: int = 10
+    """Megabytes."""
 
 
 class Transport(Part):

@@ -38,11 +38,12 @@ TIMESTAMP_USER_TYPE = 80
 
 
 class Codec(NamedTuple):
-    """How one column goes out. prefix: length bytes in front of each value, 0 for none."""
+    """How one column goes out."""
 
     type_info: bytes
     encode: Encode
     prefix: int = 1
+    """Length bytes in front of each value, 0 for none."""
     user_type: int = 0
     table_name: bool = False
 

@@ -17,14 +17,12 @@ _FEATURES_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A decoded LOGIN7. version: as sent, see ``constants.TDS_8_0``. packet_size: 0 for default.
-
-    integrated: the client wants Windows authentication. change_password: it also sent a new one.
-    features: data of each feature extension by id.
-    """
+    """A decoded LOGIN7."""
 
     version: int
+    """As sent, see ``constants.TDS_8_0``."""
     packet_size: int
+    """0 for default."""
     client_pid: int
     host: str
     user: str
@@ -35,8 +33,11 @@ class Login:
     language: str
     database: str
     integrated: bool = False
+    """The client wants Windows authentication."""
     change_password: bool = False
+    """It also sent a new one."""
     features: dict[int, bytes] = field(default_factory=dict)
+    """Data of each feature extension by id."""
 
     @property
     def supported(self) -> bool:

@@ -18,15 +18,13 @@ class ProtocolError(Exception):
 
 
 class Incoming(NamedTuple):
-    """A whole message: packet type, status bits of its first packet, body without headers.
-
-    ignored: the client withdrew the message instead of finishing it; the body is then empty.
-    """
+    """A whole message: packet type, status bits of its first packet, body without headers."""
 
     kind: int
     status: int
     body: bytes
     ignored: bool = False
+    """The client withdrew the message instead of finishing it; the body is then empty."""
 
 
 class PacketReader:

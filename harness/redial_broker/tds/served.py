@@ -31,13 +31,12 @@ class Named(Protocol):
 
 
 class ServedSession(Protocol):
-    """A client's session: it takes requests one at a time and answers to its sink.
-
-    id: what a client knows as @@SPID. wire: how the client is connected.
-    """
+    """A client's session: it takes requests one at a time and answers to its sink."""
 
     id: int
+    """What a client knows as @@SPID."""
     wire: Wire
+    """How the client is connected."""
 
     @property
     def sink(self) -> Sink:

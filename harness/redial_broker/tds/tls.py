@@ -28,11 +28,12 @@ _KEEP_SECONDS = 365 * 86_400
 
 
 class TlsContexts(NamedTuple):
-    """Server contexts. pem: the certificate, for a client that wants to verify it."""
+    """Server contexts."""
 
     encapsulated: ssl.SSLContext
     strict: ssl.SSLContext
     pem: bytes
+    """The certificate, for a client that wants to verify it."""
 
 
 def _stored(path: Path) -> bytes | None:

@@ -23,7 +23,7 @@ class Lock:
 
     mode: str
     kind: str
-    """KEY, CONVERSATION_GROUP ...."""
+    """KEY, CONVERSATION_GROUP ..."""
     name: str
     """Of the resource, for a reader."""
 

@@ -35,19 +35,22 @@ def node(cls: type) -> type:
 
 
 class _Noted:
-    """What is no part of a tree's content. notes: see ``noted``; unset until there is one."""
+    """What is no part of a tree's content."""
 
     __slots__ = ("notes",)
 
     notes: dict[Any, Any]  # of any type: a function and what it found
+    """See ``noted``; unset until there is one."""
 
 
 @node
 class Node(_Noted):
-    """Base of the tree. pos: offset of the first character; end: offset after the last one."""
+    """Base of the tree."""
 
     pos: int
+    """Offset of the first character."""
     end: int
+    """Offset after the last one."""
 
     def __repr__(self) -> str:
         """The class and its fields by name, as any dataclass shows them."""
@@ -86,11 +89,12 @@ class Node(_Noted):
 
 @node
 class Statement(Node):
-    """Base of statements. terminated: a ``;`` follows (it lies behind ``end``)."""
+    """Base of statements."""
 
     if TYPE_CHECKING:
         _: dataclasses.KW_ONLY  # mypy does not read the ``kw_only`` below
     terminated: bool = dataclasses.field(default=False, kw_only=True)
+    """A ``;`` follows (it lies behind ``end``)."""
 
 
 class Expression(Node):
@@ -113,17 +117,20 @@ class TableSource(Node):
 
 @node
 class Identifier(Expression):
-    """One name. text: without delimiters, case kept; quoted: written with [] or ""."""
+    """One name."""
 
     text: str
+    """Without delimiters, case kept."""
     quoted: bool = False
+    """Written with [] or ""."""
 
 
 @node
 class ObjectName(Node):
-    """A name of one to four parts. parts: server, database, schema, object ("" when left out)."""
+    """A name of one to four parts."""
 
     parts: tuple[str, ...]
+    """Server, database, schema, object ("" when left out)."""
 
     @property
     def name(self) -> str:
@@ -151,29 +158,27 @@ class ObjectName(Node):
 
 @node
 class Option(Node):
-    """``NAME``, ``NAME value``, ``NAME = value`` or ``NAME = value (arguments)`` in a list.
-
-    name: upper case, words joined by one blank; value: None, True/False for ON/OFF, Identifier for
-    a word, ObjectName, Literal, or a list; unit: upper-case word or % after a number (SECONDS, MB).
-    """
+    """``NAME``, ``NAME value``, ``NAME = value`` or ``NAME = value (arguments)`` in a list."""
 
     name: str
+    """Upper case, words joined by one blank."""
     value: Any = None  # its kind depends on the option; who asks for a name knows it
+    """None, True/False for ON/OFF, Identifier for a word, ObjectName, Literal, or a list."""
     unit: str | None = None
+    """upper-case word or % after a number (SECONDS, MB)."""
     arguments: list[Option] | None = None
 
 
 @node
 class DataType(Node):
-    """A type as written.
-
-    name: as written, synonyms of several words replaced (DOUBLE PRECISION is float); arguments:
-    ints, "MAX", or the schema collection of xml; document: xml(DOCUMENT ..) True, CONTENT False.
-    """
+    """A type as written."""
 
     name: ObjectName
+    """As written, synonyms of several words replaced (DOUBLE PRECISION is float)."""
     arguments: tuple[int | str | ObjectName, ...] = ()
+    """Ints, "MAX", or the schema collection of xml."""
     document: bool | None = None
+    """xml(DOCUMENT ..) True, CONTENT False."""
 
 
 class Source:
@@ -216,14 +221,14 @@ class Source:
 
 @node
 class Batch(Node):
-    """What the server compiles at once.
-
-    statements: in order; source: its text and lines; repeat: the count after GO.
-    """
+    """What the server compiles at once."""
 
     statements: list[Statement]
+    """In order."""
     source: Source
+    """Its text and lines."""
     repeat: int = 1
+    """The count after GO."""
 
 
 @cache

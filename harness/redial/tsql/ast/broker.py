@@ -17,21 +17,22 @@ from redial.tsql.ast.queries import SelectItem, Top
 
 @node
 class BeginDialog(Statement):
-    """BEGIN DIALOG [CONVERSATION].
-
-    from_service, contract: name or variable; to_service, broker_instance: string or variable;
-    lifetime: seconds; encryption: None when not stated (the server then takes ON).
-    """
+    """BEGIN DIALOG [CONVERSATION]."""
 
     handle: Variable
     from_service: Identifier | Variable
+    """Name or variable."""
     to_service: Expression
     broker_instance: Expression | None = None
+    """to_service, broker_instance: string or variable."""
     contract: Identifier | Variable | None = None
+    """Name or variable."""
     related_conversation: Expression | None = None
     related_conversation_group: Expression | None = None
     lifetime: Expression | None = None
+    """Seconds."""
     encryption: bool | None = None
+    """None when not stated (the server then takes ON)."""
 
 
 @node
@@ -57,16 +58,15 @@ class Send(Statement):
 
 @node
 class Receive(Statement):
-    """RECEIVE [TOP (n)] items FROM queue [INTO into] [WHERE where_column = where_value].
-
-    into: table variable; where_column: CONVERSATION_HANDLE or CONVERSATION_GROUP_ID, or None.
-    """
+    """RECEIVE [TOP (n)] items FROM queue [INTO into] [WHERE where_column = where_value]."""
 
     top: Top | None
     items: list[SelectItem]
     queue: ObjectName
     into: Variable | None
+    """Table variable."""
     where_column: str | None
+    """CONVERSATION_HANDLE or CONVERSATION_GROUP_ID, or None."""
     where_value: Expression | None
 
 
@@ -98,16 +98,14 @@ class EndConversation(Statement):
 
 @node
 class MessageTypeDefinition(Statement):
-    """CREATE or ALTER MESSAGE TYPE.
-
-    validation: NONE, EMPTY, WELL_FORMED_XML, VALID_XML, None not stated;
-    schema_collection: of VALID_XML.
-    """
+    """CREATE or ALTER MESSAGE TYPE."""
 
     name: Identifier
     owner: Identifier | None
     validation: str | None
+    """NONE, EMPTY, WELL_FORMED_XML, VALID_XML, None not stated."""
     schema_collection: ObjectName | None
+    """Of VALID_XML."""
 
 
 @node
@@ -122,10 +120,11 @@ class AlterMessageType(MessageTypeDefinition):
 
 @node
 class ContractMessage(Node):
-    """message_type SENT BY sent_by. sent_by: INITIATOR, TARGET or ANY."""
+    """message_type SENT BY sent_by."""
 
     message_type: Identifier
     sent_by: str
+    """INITIATOR, TARGET or ANY."""
 
 
 @node
@@ -139,16 +138,15 @@ class CreateContract(Statement):
 
 @node
 class QueueActivation(Node):
-    """ACTIVATION (..). drop: ACTIVATION (DROP); a field not stated is None.
-
-    execute_as: SELF, OWNER (upper case Identifier) or a string Literal.
-    """
+    """ACTIVATION (..)."""
 
     drop: bool
+    """ACTIVATION (DROP); a field not stated is None."""
     status: bool | None = None
     procedure: ObjectName | None = None
     max_readers: int | None = None
     execute_as: Identifier | Literal | None = None
+    """SELF, OWNER (upper case Identifier) or a string Literal."""
 
 
 @node
@@ -170,31 +168,31 @@ class CreateQueue(QueueDefinition):
 
 @node
 class AlterQueue(QueueDefinition):
-    """ALTER QUEUE.
-
-    action: REBUILD, REORGANIZE or MOVE instead of WITH; action_options: its WITH list;
-    filegroup: MOVE TO.
-    """
+    """ALTER QUEUE."""
 
     action: str | None = None
+    """REBUILD, REORGANIZE or MOVE instead of WITH."""
     action_options: list[Option] | None = None
+    """Its WITH list; filegroup: MOVE TO."""
 
 
 @node
 class CreateService(Statement):
-    """CREATE SERVICE. contracts: [] means the service can only begin dialogs."""
+    """CREATE SERVICE."""
 
     name: Identifier
     owner: Identifier | None
     queue: ObjectName
     contracts: list[Identifier]
+    """[] means the service can only begin dialogs."""
 
 
 @node
 class AlterServiceContract(Node):
-    """ADD CONTRACT or DROP CONTRACT name. verb: ADD or DROP."""
+    """ADD CONTRACT or DROP CONTRACT name."""
 
     verb: str
+    """ADD or DROP."""
     contract: Identifier
 
 
@@ -209,13 +207,14 @@ class AlterService(Statement):
 
 @node
 class RouteDefinition(Statement):
-    """CREATE or ALTER ROUTE. lifetime: seconds; a field not stated is None."""
+    """CREATE or ALTER ROUTE."""
 
     name: Identifier
     owner: Identifier | None
     service_name: Literal | None
     broker_instance: Literal | None
     lifetime: Literal | None
+    """Seconds; a field not stated is None."""
     address: Literal | None
     mirror_address: Literal | None
 
@@ -252,17 +251,15 @@ class AlterRemoteServiceBinding(Statement):
 
 @node
 class BrokerPriorityDefinition(Statement):
-    """CREATE or ALTER BROKER PRIORITY.
-
-    contract, local_service, remote_service: None not stated, "ANY", or the name;
-    level: 1 to 10, "DEFAULT" or None.
-    """
+    """CREATE or ALTER BROKER PRIORITY."""
 
     name: Identifier
     contract: Identifier | str | None
     local_service: Identifier | str | None
     remote_service: Literal | str | None
+    """contract, local_service, remote_service: none not stated, "ANY", or the name."""
     level: int | str | None
+    """1 to 10, "DEFAULT" or None."""
 
 
 @node
@@ -277,13 +274,15 @@ class AlterBrokerPriority(BrokerPriorityDefinition):
 
 @node
 class CreateEventNotification(Statement):
-    """CREATE EVENT NOTIFICATION. scope: QUEUE, DATABASE or SERVER; events: upper case."""
+    """CREATE EVENT NOTIFICATION."""
 
     name: Identifier
     scope: str
+    """QUEUE, DATABASE or SERVER."""
     queue: ObjectName | None
     fan_in: bool
     events: list[str]
+    """Upper case."""
     service: Literal
     broker_instance: Literal
 
@@ -299,17 +298,17 @@ class DropEventNotification(Statement):
 
 @node
 class EndpointDefinition(Statement):
-    """CREATE or ALTER ENDPOINT.
-
-    state: STARTED, STOPPED, DISABLED or None; protocol: TCP ..; purpose: SERVICE_BROKER, TSQL ..
-    """
+    """CREATE or ALTER ENDPOINT."""
 
     name: Identifier
     owner: Identifier | None
     state: str | None
+    """STARTED, STOPPED, DISABLED or None."""
     protocol: str | None
+    """TCP ..."""
     protocol_options: list[Option]
     purpose: str | None
+    """SERVICE_BROKER, TSQL .."""
     purpose_options: list[Option]
 
 

@@ -26,34 +26,34 @@ class TableElement(Node):
 
 @node
 class Constraint(TableElement):
-    """Base of constraints. name: None when the server is to choose one."""
+    """Base of constraints."""
 
     name: str | None
+    """None when the server is to choose one."""
 
 
 @node
 class KeyConstraint(Constraint):
-    """PRIMARY KEY or UNIQUE.
-
-    primary: which; clustered: None not stated; columns: None for a column's own key;
-    options: of WITH (..); filegroup: of ON.
-    """
+    """PRIMARY KEY or UNIQUE."""
 
     primary: bool
+    """Which."""
     clustered: bool | None
+    """None not stated."""
     columns: list[OrderItem] | None
+    """None for a column's own key."""
     options: list[Option]
+    """Of WITH (..)."""
     filegroup: str | None
+    """Of ON."""
 
 
 @node
 class ForeignKey(Constraint):
-    """FOREIGN KEY (columns) REFERENCES table (referenced) ON DELETE .. ON UPDATE ..
-
-    columns: None for a column's own; actions: NO ACTION, CASCADE, SET NULL, SET DEFAULT or None.
-    """
+    """FOREIGN KEY (columns) REFERENCES table (referenced) ON DELETE .. ON UPDATE .."""
 
     columns: list[str] | None
+    """None for a column's own; actions: NO ACTION, CASCADE, SET NULL, SET DEFAULT or None."""
     table: ObjectName
     referenced: list[str] | None
     on_delete: str | None
@@ -78,12 +78,13 @@ class DefaultConstraint(Constraint):
 
 @node
 class TableIndex(TableElement):
-    """INDEX inside a table definition. columns: None for a column's own index."""
+    """INDEX inside a table definition."""
 
     name: str
     unique: bool
     clustered: bool | None
     columns: list[OrderItem] | None
+    """None for a column's own index."""
     include: list[str]
     where: Predicate | None
     options: list[Option]
@@ -101,16 +102,18 @@ class IdentityProperty(Node):
 
 @node
 class ColumnDef(TableElement):
-    """A column. nullable: None when not stated; constraints: default, key, check, foreign key."""
+    """A column."""
 
     name: str
     data_type: DataType
     nullable: bool | None = None
+    """None when not stated."""
     identity: IdentityProperty | None = None
     collation: str | None = None
     rowguidcol: bool = False
     sparse: bool = False
     constraints: list[Constraint | TableIndex] | None = None
+    """Default, key, check, foreign key."""
 
 
 @node
@@ -126,21 +129,24 @@ class ComputedColumn(TableElement):
 
 @node
 class CreateTable(Statement):
-    """CREATE TABLE. options: of WITH (..); filegroup, textimage: of ON and TEXTIMAGE_ON."""
+    """CREATE TABLE."""
 
     name: ObjectName
     elements: list[TableElement]
     filegroup: str | None
     textimage: str | None
+    """filegroup, textimage: of ON and TEXTIMAGE_ON."""
     options: list[Option]
+    """Of WITH (..)."""
 
 
 @node
 class AlterTableAdd(Statement):
-    """ALTER TABLE .. [WITH CHECK|NOCHECK] ADD elements. check: None when not stated."""
+    """ALTER TABLE .. [WITH CHECK|NOCHECK] ADD elements."""
 
     name: ObjectName
     check: bool | None
+    """None when not stated."""
     elements: list[TableElement]
 
 
@@ -190,16 +196,17 @@ class AlterTableTriggers(Statement):
 
 @node
 class AlterTableSet(Statement):
-    """ALTER TABLE .. SET (options) or REBUILD. action: SET or REBUILD."""
+    """ALTER TABLE .. SET (options) or REBUILD."""
 
     name: ObjectName
     action: str
+    """SET or REBUILD."""
     options: list[Option]
 
 
 @node
 class CreateIndex(Statement):
-    """CREATE INDEX. kind: "", COLUMNSTORE, PRIMARY XML or XML; using: FOR/USING of an XML index."""
+    """CREATE INDEX."""
 
     name: str
     table: ObjectName
@@ -207,20 +214,24 @@ class CreateIndex(Statement):
     unique: bool = False
     clustered: bool | None = None
     kind: str = ""
+    """"", COLUMNSTORE, PRIMARY XML or XML."""
     include: list[str] | None = None
     where: Predicate | None = None
     options: list[Option] | None = None
     filegroup: str | None = None
     using: list[str] | None = None
+    """FOR/USING of an XML index."""
 
 
 @node
 class AlterIndex(Statement):
-    """ALTER INDEX name ON table action. name: None for ALL; action: REBUILD, REORGANIZE ..."""
+    """ALTER INDEX name ON table action."""
 
     name: str | None
+    """None for ALL."""
     table: ObjectName
     action: str
+    """REBUILD, REORGANIZE ..."""
     options: list[Option]
 
 
@@ -278,15 +289,13 @@ class CreateTableType(Statement):
 
 @node
 class SequenceDefinition(Statement):
-    """CREATE or ALTER SEQUENCE.
-
-    options: START, RESTART, INCREMENT, MINVALUE, MAXVALUE, CACHE, CYCLE; value is a Literal, True,
-    or False for NO MINVALUE and kin.
-    """
+    """CREATE or ALTER SEQUENCE."""
 
     name: ObjectName
     data_type: DataType | None
     options: list[Option]
+    """START, RESTART, INCREMENT, MINVALUE, MAXVALUE, CACHE, CYCLE; value is a Literal, True, or
+    False for NO MINVALUE and kin."""
 
 
 @node
@@ -310,10 +319,11 @@ class CreateSchema(Statement):
 
 @node
 class AlterSchemaTransfer(Statement):
-    """ALTER SCHEMA name TRANSFER kind::object. kind: upper case or None."""
+    """ALTER SCHEMA name TRANSFER kind::object."""
 
     name: Identifier
     kind: str | None
+    """Upper case or None."""
     object: ObjectName
 
 
@@ -343,28 +353,27 @@ class AlterXmlSchemaCollection(Statement):
 
 @node
 class DropObject(Statement):
-    """DROP of any object named by kind.
-
-    kind: TABLE, PROCEDURE, VIEW, FUNCTION, TRIGGER, TYPE, SEQUENCE, SYNONYM, SCHEMA, DATABASE,
-    USER, ROLE, LOGIN, QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, REMOTE SERVICE BINDING, BROKER
-    PRIORITY, ENDPOINT, XML SCHEMA COLLECTION, CERTIFICATE, MASTER KEY (no names), ...
-    on: DATABASE or ALL SERVER for a DDL trigger.
-    """
+    """DROP of any object named by kind."""
 
     kind: str
+    """TABLE, PROCEDURE, VIEW, FUNCTION, TRIGGER, TYPE, SEQUENCE, SYNONYM, SCHEMA, DATABASE, USER,
+    ROLE, LOGIN, QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, REMOTE SERVICE BINDING, BROKER
+    PRIORITY, ENDPOINT, XML SCHEMA COLLECTION, CERTIFICATE, MASTER KEY (no names), ..."""
     names: list[ObjectName]
     if_exists: bool
     on: str | None = None
+    """DATABASE or ALL SERVER for a DDL trigger."""
 
 
 @node
 class CreateDatabase(Statement):
-    """CREATE DATABASE. files, log: file lists; each file is a list of options."""
+    """CREATE DATABASE."""
 
     name: Identifier
     containment: str | None
     files: list[list[Option]]
     log: list[list[Option]]
+    """files, log: file lists; each file is a list of options."""
     collation: str | None
     options: list[Option]
     attach: str | None = None
@@ -372,29 +381,27 @@ class CreateDatabase(Statement):
 
 @node
 class AlterDatabaseSet(Statement):
-    """ALTER DATABASE name SET options [WITH termination].
-
-    name: None for CURRENT; termination: NO_WAIT, ROLLBACK IMMEDIATE or ROLLBACK AFTER, None not
-    stated; seconds: of ROLLBACK AFTER.
-    """
+    """ALTER DATABASE name SET options [WITH termination]."""
 
     name: Identifier | None
+    """None for CURRENT."""
     options: list[Option]
     termination: str | None
+    """NO_WAIT, ROLLBACK IMMEDIATE or ROLLBACK AFTER, None not stated."""
     seconds: int | None
+    """Of ROLLBACK AFTER."""
 
 
 @node
 class AlterDatabase(Statement):
-    """Other forms of ALTER DATABASE.
-
-    action: COLLATE, MODIFY NAME, ADD FILE, ADD LOG FILE, ADD FILEGROUP, REMOVE FILE,
-    REMOVE FILEGROUP, MODIFY FILE or SCOPED CONFIGURATION; options: what follows.
-    """
+    """Other forms of ALTER DATABASE."""
 
     name: Identifier | None
     action: str
+    """COLLATE, MODIFY NAME, ADD FILE, ADD LOG FILE, ADD FILEGROUP, REMOVE FILE, REMOVE FILEGROUP,
+    MODIFY FILE or SCOPED CONFIGURATION."""
     options: list[Option]
+    """What follows."""
 
 
 @node

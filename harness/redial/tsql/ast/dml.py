@@ -40,11 +40,13 @@ class OutputClause(Node):
 
 @node
 class Assignment(Node):
-    """One item of SET. variable, column: at least one; op: = += -= *= /= %= &= |= ^=."""
+    """One item of SET."""
 
     variable: Variable | None
     column: ObjectName | None
+    """variable, column: at least one."""
     op: str
+    """= += -= *= /= %= &= |= ^=."""
     value: Expression
 
 
@@ -164,8 +166,9 @@ class TruncateTable(Statement):
 
 @node
 class InsertBulk(Statement):
-    """INSERT BULK, what drivers send before a bulk load. columns: names and types."""
+    """INSERT BULK, what drivers send before a bulk load."""
 
     target: ObjectName
     columns: list[ColumnDef]
+    """Names and types."""
     options: list[Option]

@@ -12,42 +12,45 @@ if TYPE_CHECKING:
 
 @node
 class Literal(Expression):
-    """A constant.
-
-    kind: int, decimal, float, money, string, nstring, binary or null; value: int, Decimal, float,
-    Decimal, str, str, bytes, None. Whole numbers beyond int are decimal, as on the server.
-    """
+    """A constant."""
 
     kind: str
+    """Int, decimal, float, money, string, nstring, binary or null."""
     value: object
+    """Int, Decimal, float, Decimal, str, str, bytes, None. Whole numbers beyond int are decimal, as
+    on the server."""
 
 
 @node
 class Variable(Expression):
-    """``@name``. name: as written, with the @."""
+    """``@name``."""
 
     name: str
+    """As written, with the @."""
 
 
 @node
 class GlobalVariable(Expression):
-    """``@@NAME``. name: upper case, with both @."""
+    """``@@NAME``."""
 
     name: str
+    """Upper case, with both @."""
 
 
 @node
 class ColumnRef(Expression):
-    """A column. parts: one to four names, the column last; ``$action``, ``$identity`` included."""
+    """A column."""
 
     parts: tuple[str, ...]
+    """One to four names, the column last; ``$action``, ``$identity`` included."""
 
 
 @node
 class Star(Expression):
-    """``*`` or ``t.*``. qualifier: name parts before the star, () when none."""
+    """``*`` or ``t.*``."""
 
     qualifier: tuple[str, ...] = ()
+    """Name parts before the star, () when none."""
 
 
 @node
@@ -90,9 +93,10 @@ class AtTimeZone(Expression):
 
 @node
 class When(Expression):
-    """One arm of CASE. condition: Predicate, or Expression when the CASE has an operand."""
+    """One arm of CASE."""
 
     condition: Predicate | Expression
+    """Predicate, or Expression when the CASE has an operand."""
     result: Expression
 
 
@@ -107,19 +111,21 @@ class Case(Expression):
 
 @node
 class JsonObject(Expression):
-    """JSON_OBJECT(key: value, ..). absent: ABSENT ON NULL."""
+    """JSON_OBJECT(key: value, ..)."""
 
     keys: list[Expression]
     values: list[Expression]
     absent: bool
+    """ABSENT ON NULL."""
 
 
 @node
 class JsonArray(Expression):
-    """JSON_ARRAY(value, ..). absent: ABSENT ON NULL, which is what it does unless told."""
+    """JSON_ARRAY(value, ..)."""
 
     values: list[Expression]
     absent: bool
+    """ABSENT ON NULL, which is what it does unless told."""
 
 
 @node
@@ -144,54 +150,53 @@ class WindowFrame(Expression):
 
 @node
 class Over(Expression):
-    """OVER (window PARTITION BY partition ORDER BY order frame), or OVER window.
-
-    window: name of the WINDOW clause it begins with (2022), None without.
-    """
+    """OVER (window PARTITION BY partition ORDER BY order frame), or OVER window."""
 
     partition: list[Expression]
     order: list[OrderItem]
     frame: WindowFrame | None
     window: str | None = None
+    """Name of the WINDOW clause it begins with (2022), None without."""
 
 
 @node
 class FunctionCall(Expression):
-    """A function by name, built in or user defined.
-
-    name: one to four parts; arguments: Star for COUNT(*), DefaultValue for DEFAULT, Identifier for
-    a date part; distinct: as in COUNT(DISTINCT x); without_parentheses: CURRENT_TIMESTAMP and kin;
-    nulls: IGNORE or RESPECT of LAG, LEAD, FIRST_VALUE, LAST_VALUE (2022).
-    """
+    """A function by name, built in or user defined."""
 
     name: ObjectName
+    """One to four parts."""
     arguments: list[Expression]
+    """Star for COUNT(*), DefaultValue for DEFAULT, Identifier for a date part."""
     distinct: bool = False
+    """As in COUNT(DISTINCT x)."""
     over: Over | None = None
     within_group: list[OrderItem] | None = None
     without_parentheses: bool = False
+    """CURRENT_TIMESTAMP and kin."""
     nulls: str | None = None
+    """IGNORE or RESPECT of LAG, LEAD, FIRST_VALUE, LAST_VALUE (2022)."""
 
 
 @node
 class Cast(Expression):
-    """CAST, TRY_CAST, CONVERT, TRY_CONVERT, PARSE or TRY_PARSE.
-
-    function: which, upper case; style: third argument of CONVERT, culture of PARSE.
-    """
+    """CAST, TRY_CAST, CONVERT, TRY_CONVERT, PARSE or TRY_PARSE."""
 
     function: str
+    """Which, upper case."""
     operand: Expression
     data_type: DataType
     style: Expression | None = None
+    """Third argument of CONVERT, culture of PARSE."""
 
 
 @node
 class MethodCall(Expression):
-    """An XML method. target: column, variable or any expression; method: as written."""
+    """An XML method."""
 
     target: Expression
+    """Column, variable or any expression."""
     method: str
+    """As written."""
     arguments: list[Expression]
 
 

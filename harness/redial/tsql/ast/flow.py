@@ -49,10 +49,11 @@ class DeclareTableVariable(Statement):
 
 @node
 class SetVariable(Statement):
-    """SET variable op value. op: = += -= *= /= %= &= |= ^=; value may be a CURSOR definition."""
+    """SET variable op value."""
 
     variable: Variable
     op: str
+    """= += -= *= /= %= &= |= ^=; value may be a CURSOR definition."""
     value: Expression | CursorDefinition
 
 
@@ -65,9 +66,10 @@ class SetMethod(Statement):
 
 @node
 class SetOption(Statement):
-    """SET names ON|OFF. names: upper case, e.g. NOCOUNT; STATISTICS IO is "STATISTICS IO"."""
+    """SET names ON|OFF."""
 
     names: list[str]
+    """Upper case, e.g. NOCOUNT; STATISTICS IO is "STATISTICS IO"."""
     on: bool
 
 
@@ -81,9 +83,10 @@ class SetValue(Statement):
 
 @node
 class SetIsolationLevel(Statement):
-    """SET TRANSACTION ISOLATION LEVEL level. level: upper case, words separated by one blank."""
+    """SET TRANSACTION ISOLATION LEVEL level."""
 
     level: str
+    """Upper case, words separated by one blank."""
 
 
 @node
@@ -175,10 +178,11 @@ class Throw(Statement):
 
 @node
 class RaiseError(Statement):
-    """RAISERROR (arguments) WITH options. options: LOG, NOWAIT, SETERROR."""
+    """RAISERROR (arguments) WITH options."""
 
     arguments: list[Expression]
     options: list[str]
+    """LOG, NOWAIT, SETERROR."""
 
 
 @node
@@ -222,9 +226,10 @@ class Commit(Statement):
 
 @node
 class Rollback(Statement):
-    """ROLLBACK [TRAN [name] | WORK]. name: of a transaction or savepoint."""
+    """ROLLBACK [TRAN [name] | WORK]."""
 
     name: Identifier | Variable | None
+    """Of a transaction or savepoint."""
 
 
 @node
@@ -236,22 +241,19 @@ class SaveTransaction(Statement):
 
 @node
 class ExecuteArgument(Node):
-    """[name =] value [OUTPUT]. name: parameter as written, with @; value: DefaultValue for DEFAULT.
-
-    A bare word becomes a string Literal (that is how the server reads it).
-    """
+    """[name =] value [OUTPUT]."""
 
     name: str | None
+    """Parameter as written, with @."""
     value: Expression
+    """DefaultValue for DEFAULT. A bare word becomes a string Literal (that is how the server reads
+    it)."""
     output: bool
 
 
 @node
 class ExecuteProcedure(Statement):
-    """EXEC [return_variable =] procedure [;number] arguments [WITH options].
-
-    implicit: first statement of a batch written without EXEC.
-    """
+    """EXEC [return_variable =] procedure [;number] arguments [WITH options]."""
 
     procedure: ObjectName | Variable
     arguments: list[ExecuteArgument]
@@ -259,27 +261,32 @@ class ExecuteProcedure(Statement):
     number: int | None = None
     options: list[Option] | None = None
     implicit: bool = False
+    """First statement of a batch written without EXEC."""
 
 
 @node
 class ExecuteString(Statement):
-    """EXEC (parts, arguments) [AS as_kind = as_name] [AT server]. as_kind: USER or LOGIN."""
+    """EXEC (parts, arguments) [AS as_kind = as_name] [AT server]."""
 
     command: Expression
     arguments: list[ExecuteArgument]
     as_kind: str | None = None
+    """USER or LOGIN."""
     as_name: Expression | None = None
     server: str | None = None
 
 
 @node
 class ExecuteAs(Statement):
-    """EXECUTE AS. kind: CALLER, USER or LOGIN; cookie: WITH COOKIE INTO; no_revert: NO REVERT."""
+    """EXECUTE AS."""
 
     kind: str
+    """CALLER, USER or LOGIN."""
     name: Expression | None
     no_revert: bool = False
+    """NO REVERT."""
     cookie: Variable | None = None
+    """WITH COOKIE INTO."""
 
 
 @node
@@ -299,14 +306,13 @@ class CursorName(Node):
 
 @node
 class CursorDefinition(Node):
-    """options CURSOR options FOR query [FOR UPDATE [OF columns] | READ ONLY].
-
-    options: upper case; for_update: None without FOR UPDATE, else the column list ([] for all).
-    """
+    """options CURSOR options FOR query [FOR UPDATE [OF columns] | READ ONLY]."""
 
     options: list[str]
+    """Upper case."""
     query: Query
     for_update: list[str] | None
+    """None without FOR UPDATE, else the column list ([] for all)."""
     read_only: bool
 
 
@@ -327,9 +333,10 @@ class OpenCursor(Statement):
 
 @node
 class FetchCursor(Statement):
-    """FETCH orientation [offset] FROM cursor [INTO variables]. orientation: NEXT, PRIOR ..."""
+    """FETCH orientation [offset] FROM cursor [INTO variables]."""
 
     orientation: str
+    """NEXT, PRIOR ..."""
     offset: Expression | None
     cursor: CursorName
     into: list[Variable] | None
@@ -358,18 +365,21 @@ class Use(Statement):
 
 @node
 class Kill(Statement):
-    """KILL target. kind: SESSION, STATS JOB, QUERY NOTIFICATION; status_only: STATUSONLY."""
+    """KILL target."""
 
     kind: str
+    """SESSION, STATS JOB, QUERY NOTIFICATION."""
     target: Expression | None
     status_only: bool
+    """STATUSONLY."""
 
 
 @node
 class Dbcc(Statement):
-    """DBCC command (arguments) WITH options. command: upper case."""
+    """DBCC command (arguments) WITH options."""
 
     command: str
+    """Upper case."""
     arguments: list[Expression]
     options: list[Option]
 

@@ -18,33 +18,31 @@ from redial.tsql.ast.queries import Query
 
 @node
 class Parameter(Node):
-    """A parameter of a procedure or function.
-
-    data_type: None for CURSOR VARYING; nullable: NULL/NOT NULL as stated, else None.
-    """
+    """A parameter of a procedure or function."""
 
     variable: Variable
     data_type: DataType | None
+    """None for CURSOR VARYING."""
     default: Expression | None
     output: bool
     readonly: bool
     nullable: bool | None = None
+    """NULL/NOT NULL as stated, else None."""
 
 
 @node
 class ModuleDefinition(Statement):
-    """Base of modules.
-
-    verb: CREATE, ALTER or CREATE OR ALTER; name: schema and name;
-    options: RECOMPILE, ENCRYPTION, SCHEMABINDING, NATIVE_COMPILATION, VIEW_METADATA,
-    CALLED ON NULL INPUT, RETURNS NULL ON NULL INPUT, INLINE; execute_as: CALLER, SELF, OWNER, a
-    string Literal, or None.
-    """
+    """Base of modules."""
 
     verb: str
+    """CREATE, ALTER or CREATE OR ALTER."""
     name: ObjectName
+    """Schema and name."""
     options: list[Option]
+    """RECOMPILE, ENCRYPTION, SCHEMABINDING, NATIVE_COMPILATION, VIEW_METADATA, CALLED ON NULL
+    INPUT, RETURNS NULL ON NULL INPUT, INLINE."""
     execute_as: str | Literal | None
+    """CALLER, SELF, OWNER, a string Literal, or None."""
 
 
 @node
@@ -95,19 +93,23 @@ class CreateView(ModuleDefinition):
 
 @node
 class CreateTrigger(ModuleDefinition):
-    """A trigger on rows of a table or view. timing: AFTER or INSTEAD OF; events: INSERT ..."""
+    """A trigger on rows of a table or view."""
 
     table: ObjectName
     timing: str
+    """AFTER or INSTEAD OF."""
     events: list[str]
+    """INSERT ..."""
     body: list[Statement]
     not_for_replication: bool = False
 
 
 @node
 class CreateDdlTrigger(ModuleDefinition):
-    """A trigger on definitions. scope: DATABASE or ALL SERVER; events: event names."""
+    """A trigger on definitions."""
 
     scope: str
+    """DATABASE or ALL SERVER."""
     events: list[str]
+    """Event names."""
     body: list[Statement]

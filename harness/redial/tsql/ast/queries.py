@@ -47,10 +47,12 @@ class CommonTable(Node):
 
 @node
 class With(Node):
-    """The WITH in front of a statement. namespaces: XMLNAMESPACES; tables: common tables."""
+    """The WITH in front of a statement."""
 
     namespaces: list[XmlNamespace]
+    """XMLNAMESPACES."""
     tables: list[CommonTable]
+    """Common tables."""
 
 
 @node
@@ -65,16 +67,14 @@ class Top(Node):
 
 @node
 class SelectItem(Node):
-    """One item of a select, RECEIVE or OUTPUT list.
-
-    alias: column name given, by AS, by juxtaposition or ``alias = value``; variable, op: for
-    ``@v = value`` and ``@v += value``, op is the operator.
-    """
+    """One item of a select, RECEIVE or OUTPUT list."""
 
     value: Expression
     alias: str | None = None
+    """Column name given, by AS, by juxtaposition or ``alias = value``."""
     variable: Variable | None = None
     op: str | None = None
+    """variable, op: for ``@v = value`` and ``@v += value``, op is the operator."""
 
 
 @node
@@ -110,26 +110,29 @@ class GroupingSet(Node):
 
 @node
 class ForXml(Node):
-    """FOR XML. mode: RAW, AUTO, PATH or EXPLICIT; element: name in parentheses or None.
-
-    root: None without ROOT, "root" when unnamed; elements: None, "ELEMENTS", "XSINIL", "ABSENT".
-    """
+    """FOR XML."""
 
     mode: str
+    """RAW, AUTO, PATH or EXPLICIT."""
     element: str | None
+    """Name in parentheses or None."""
     root: str | None = None
+    """None without ROOT, "root" when unnamed."""
     typed: bool = False
     elements: str | None = None
+    """None, "ELEMENTS", "XSINIL", "ABSENT"."""
     binary_base64: bool = False
     schema: str | None = None
 
 
 @node
 class ForJson(Node):
-    """FOR JSON. mode: AUTO or PATH; root: None without ROOT, "root" when unnamed."""
+    """FOR JSON."""
 
     mode: str
+    """AUTO or PATH."""
     root: str | None = None
+    """None without ROOT, "root" when unnamed."""
     include_null_values: bool = False
     without_array_wrapper: bool = False
 
@@ -141,13 +144,15 @@ class ForBrowse(Node):
 
 @node
 class Select(Node):
-    """One SELECT block. into: target of SELECT INTO; from_: comma-separated sources."""
+    """One SELECT block."""
 
     distinct: bool
     top: Top | None
     items: list[SelectItem]
     into: ObjectName | None
+    """Target of SELECT INTO."""
     from_: list[TableSource]
+    """comma-separated sources."""
     where: Predicate | None
     group_by: GroupBy | None
     having: Predicate | None
@@ -164,9 +169,10 @@ class WindowDefinition(Node):
 
 @node
 class SetOperation(Node):
-    """left op right. op: UNION, UNION ALL, EXCEPT, INTERSECT; (..) as an operand is a Query."""
+    """left op right."""
 
     op: str
+    """UNION, UNION ALL, EXCEPT, INTERSECT; (..) as an operand is a Query."""
     left: Select | SetOperation | Query
     right: Select | SetOperation | Query
 
@@ -195,17 +201,20 @@ class SelectStatement(Statement):
 
 @node
 class Values(Node):
-    """VALUES (..), (..). rows: lists of Expression (DefaultValue for DEFAULT)."""
+    """VALUES (..), (..)."""
 
     rows: list[list[Expression]]
+    """Lists of Expression (DefaultValue for DEFAULT)."""
 
 
 @node
 class TableHint(Node):
-    """A hint in WITH (..). name: upper case; arguments: as of INDEX (1) or INDEX = x."""
+    """A hint in WITH (..)."""
 
     name: str
+    """Upper case."""
     arguments: list[Expression]
+    """As of INDEX (1) or INDEX = x."""
 
 
 @node
@@ -228,23 +237,27 @@ class VariableTable(TableSource):
 
 @node
 class SchemaColumn(Node):
-    """A column of OPENJSON/OPENXML .. WITH. path: column path or None; as_json: AS JSON."""
+    """A column of OPENJSON/OPENXML .. WITH."""
 
     name: str
     data_type: DataType
     path: str | None = None
+    """Column path or None."""
     as_json: bool = False
+    """AS JSON."""
 
 
 @node
 class FunctionTable(TableSource):
-    """A table-valued function. columns: names after the alias; schema: WITH of OPENJSON/OPENXML."""
+    """A table-valued function."""
 
     call: FunctionCall
     alias: str | None
     columns: list[str] | None
+    """Names after the alias."""
     hints: list[TableHint]
     schema: list[SchemaColumn] | None = None
+    """WITH of OPENJSON/OPENXML."""
 
 
 @node
@@ -267,20 +280,23 @@ class DerivedTable(TableSource):
 
 @node
 class Join(TableSource):
-    """left kind JOIN right ON condition. kind: INNER, LEFT, RIGHT, FULL, CROSS; hint: LOOP ..."""
+    """left kind JOIN right ON condition."""
 
     kind: str
+    """INNER, LEFT, RIGHT, FULL, CROSS."""
     left: TableSource
     right: TableSource
     condition: Predicate | None
     hint: str | None = None
+    """LOOP ..."""
 
 
 @node
 class Apply(TableSource):
-    """left CROSS|OUTER APPLY right. outer: True for OUTER."""
+    """left CROSS|OUTER APPLY right."""
 
     outer: bool
+    """True for OUTER."""
     left: TableSource
     right: TableSource
 

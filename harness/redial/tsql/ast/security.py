@@ -16,9 +16,10 @@ from redial.tsql.ast.expressions import Literal
 
 @node
 class Securable(Node):
-    """[kind::]name. kind: upper case (OBJECT, SERVICE, MESSAGE TYPE ...) or None."""
+    """[kind::]name."""
 
     kind: str | None
+    """Upper case (OBJECT, SERVICE, MESSAGE TYPE ...) or None."""
     name: ObjectName
 
 
@@ -32,17 +33,17 @@ class PermissionName(Node):
 
 @node
 class Permission(Statement):
-    """GRANT, DENY or REVOKE.
-
-    verb: which; securable: None for a database or server permission; principals: grantees
-    ("public" included); grant_option: WITH GRANT OPTION, or GRANT OPTION FOR with REVOKE.
-    """
+    """GRANT, DENY or REVOKE."""
 
     verb: str
+    """Which."""
     permissions: list[PermissionName]
     securable: Securable | None
+    """None for a database or server permission."""
     principals: list[Identifier]
+    """Grantees ("public" included)."""
     grant_option: bool
+    """WITH GRANT OPTION, or GRANT OPTION FOR with REVOKE."""
     cascade: bool
     grantor: Identifier | None
 
@@ -57,16 +58,16 @@ class AlterAuthorization(Statement):
 
 @node
 class CreateUser(Statement):
-    """CREATE USER. source: LOGIN, WITHOUT LOGIN, CERTIFICATE, ASYMMETRIC KEY, EXTERNAL PROVIDER.
-
-    source_name: the login, certificate or key; None when the login has the user's name (source is
-    then "" and the server looks for it). options: DEFAULT_SCHEMA, PASSWORD ...
-    """
+    """CREATE USER."""
 
     name: Identifier
     source: str
+    """LOGIN, WITHOUT LOGIN, CERTIFICATE, ASYMMETRIC KEY, EXTERNAL PROVIDER."""
     source_name: Identifier | None
+    """The login, certificate or key; None when the login has the user's name (source is then "" and
+    the server looks for it)."""
     options: list[Option]
+    """DEFAULT_SCHEMA, PASSWORD ..."""
 
 
 @node
@@ -79,23 +80,24 @@ class AlterUser(Statement):
 
 @node
 class CreateLogin(Statement):
-    """CREATE LOGIN. source: PASSWORD, WINDOWS, CERTIFICATE, ASYMMETRIC KEY, EXTERNAL PROVIDER.
-
-    source_name: certificate or key; options: PASSWORD, SID, CHECK_POLICY, DEFAULT_DATABASE ...
-    """
+    """CREATE LOGIN."""
 
     name: Identifier
     source: str
+    """PASSWORD, WINDOWS, CERTIFICATE, ASYMMETRIC KEY, EXTERNAL PROVIDER."""
     source_name: Identifier | None
+    """Certificate or key."""
     options: list[Option]
+    """PASSWORD, SID, CHECK_POLICY, DEFAULT_DATABASE ..."""
 
 
 @node
 class AlterLogin(Statement):
-    """ALTER LOGIN name ENABLE|DISABLE or WITH options. enable: None for WITH."""
+    """ALTER LOGIN name ENABLE|DISABLE or WITH options."""
 
     name: Identifier
     enable: bool | None
+    """None for WITH."""
     options: list[Option]
 
 
@@ -110,11 +112,13 @@ class CreateRole(Statement):
 
 @node
 class AlterRole(Statement):
-    """ALTER [SERVER] ROLE. action: ADD MEMBER, DROP MEMBER, NAME; argument: the member or name."""
+    """ALTER [SERVER] ROLE."""
 
     name: Identifier
     action: str
+    """ADD MEMBER, DROP MEMBER, NAME."""
     argument: Identifier
+    """The member or name."""
     server: bool = False
 
 
@@ -127,28 +131,25 @@ class CreateMasterKey(Statement):
 
 @node
 class AlterMasterKey(Statement):
-    """OPEN, CLOSE, ALTER or BACKUP MASTER KEY.
-
-    verb: OPEN, CLOSE, BACKUP, RESTORE, REGENERATE, FORCE REGENERATE, ADD ENCRYPTION,
-    DROP ENCRYPTION; service: it is the SERVICE MASTER KEY; options: passwords, files.
-    """
+    """OPEN, CLOSE, ALTER or BACKUP MASTER KEY."""
 
     verb: str
+    """OPEN, CLOSE, BACKUP, RESTORE, REGENERATE, FORCE REGENERATE, ADD ENCRYPTION, DROP ENCRYPTION."""
     options: list[Option]
+    """Passwords, files."""
     service: bool = False
+    """It is the SERVICE MASTER KEY."""
 
 
 @node
 class CreateCertificate(Statement):
-    """CREATE CERTIFICATE.
-
-    options: ENCRYPTION BY PASSWORD, SUBJECT, START_DATE, EXPIRY_DATE, FILE, ASSEMBLY, BINARY,
-    EXECUTABLE FILE, PRIVATE KEY (list), ACTIVE FOR BEGIN_DIALOG.
-    """
+    """CREATE CERTIFICATE."""
 
     name: Identifier
     owner: Identifier | None
     options: list[Option]
+    """ENCRYPTION BY PASSWORD, SUBJECT, START_DATE, EXPIRY_DATE, FILE, ASSEMBLY, BINARY, EXECUTABLE
+    FILE, PRIVATE KEY (list), ACTIVE FOR BEGIN_DIALOG."""
 
 
 @node
@@ -161,18 +162,20 @@ class AlterCertificate(Statement):
 
 @node
 class BackupCertificate(Statement):
-    """BACKUP CERTIFICATE name TO FILE = file. options: PRIVATE KEY."""
+    """BACKUP CERTIFICATE name TO FILE = file."""
 
     name: Identifier
     file: Expression
     options: list[Option]
+    """PRIVATE KEY."""
 
 
 @node
 class CreateKey(Statement):
-    """CREATE SYMMETRIC KEY or ASYMMETRIC KEY. symmetric: which."""
+    """CREATE SYMMETRIC KEY or ASYMMETRIC KEY."""
 
     symmetric: bool
+    """Which."""
     name: Identifier
     owner: Identifier | None
     options: list[Option]
@@ -180,38 +183,43 @@ class CreateKey(Statement):
 
 @node
 class OpenKey(Statement):
-    """OPEN or CLOSE SYMMETRIC KEY. opens: which; name: None for CLOSE ALL SYMMETRIC KEYS."""
+    """OPEN or CLOSE SYMMETRIC KEY."""
 
     opens: bool
+    """Which."""
     name: Identifier | None
+    """None for CLOSE ALL SYMMETRIC KEYS."""
     options: list[Option]
 
 
 @node
 class AddSignature(Statement):
-    """ADD or DROP [COUNTER] SIGNATURE. verb: ADD or DROP; signers: CERTIFICATE name, with password
-    or signature in value as options.
-    """
+    """ADD or DROP [COUNTER] SIGNATURE."""
 
     verb: str
+    """ADD or DROP."""
     counter: bool
     module: Securable
     signers: list[Signer]
+    """CERTIFICATE name, with password or signature in value as options."""
 
 
 @node
 class Signer(Node):
-    """BY kind name. kind: CERTIFICATE or ASYMMETRIC KEY; option: WITH PASSWORD or SIGNATURE."""
+    """BY kind name."""
 
     kind: str
+    """CERTIFICATE or ASYMMETRIC KEY."""
     name: Identifier
     option: Option | None
+    """WITH PASSWORD or SIGNATURE."""
 
 
 @node
 class CreateCredential(Statement):
-    """CREATE or ALTER CREDENTIAL. options: IDENTITY, SECRET."""
+    """CREATE or ALTER CREDENTIAL."""
 
     verb: str
     name: Identifier
     options: list[Option]
+    """IDENTITY, SECRET."""

@@ -39,22 +39,24 @@ USERTYPE smallint?""")
 
 @dataclass(frozen=True, slots=True)
 class OdbcType:
-    """How ODBC sees a type. code: SQL_ type; quote: literal prefix and suffix; scale: (least,
-    greatest); verbose: (SQL_DATA_TYPE, SQL_DATETIME_SUB) where they differ from the code.
-    """
+    """How ODBC sees a type."""
 
     name: str
     code: int
+    """SQL_ type."""
     precision: int
     quote: tuple[str | None, str | None] = (None, None)
+    """Literal prefix and suffix."""
     parameters: str | None = None
     search: int = 2
     unsigned: int | None = None
     money: int = 0
     scale: tuple[int | None, int | None] = (None, None)
+    """(least, greatest)."""
     radix: int | None = None
     user_type: int = 0
     verbose: tuple[int, int | None] | None = None
+    """(SQL_DATA_TYPE, SQL_DATETIME_SUB) where they differ from the code."""
 
 
 _TEXT = ("'", "'")

@@ -138,10 +138,12 @@ def program_of(session: SessionState, trigger: Trigger) -> Program:
 # ---------------------------------------------------------------------- running
 @dataclass(frozen=True, slots=True)
 class DdlFiring(Firing):
-    """A statement whose DDL triggers run. event: what EVENTDATA() tells; text: of the statement."""
+    """A statement whose DDL triggers run."""
 
     event: DdlEvent | None = None
+    """What EVENTDATA() tells."""
     text: str = ""
+    """Of the statement."""
 
     def push(self, session: SessionState) -> None:
         """Push the frame of the first of the triggers."""

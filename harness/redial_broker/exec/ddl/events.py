@@ -92,12 +92,15 @@ _OTHERS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DdlEvent:
-    """One event. event: its name; kind: of the object; name, schema: of the object, "" unknown."""
+    """One event."""
 
     event: str
+    """Its name."""
     kind: str
+    """Of the object."""
     schema: str
     name: str
+    """schema, name: of the object, "" unknown."""
 
 
 def events_of(node: Any) -> Iterator[DdlEvent]:

@@ -21,24 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class KeySpec:
-    """One key or index to be built.
-
-    columns, included: ordinals; descending: ordinals among columns; constraint: it is a PRIMARY KEY
-    or UNIQUE constraint; where, where_text, bind: of a filtered index (see ``engine.Index``).
-    """
+    """One key or index to be built."""
 
     name: str
     columns: list[int]
+    """Ordinals."""
     unique: bool
     clustered: bool
     primary: bool = False
     constraint: bool = False
+    """It is a PRIMARY KEY or UNIQUE constraint."""
     included: list[int] = field(default_factory=list)
+    """Ordinals."""
     where: Callable[[RowValues], bool] | None = None
     where_text: str = ""
     bind: Callable[[list[Column]], Callable[[RowValues], bool]] | None = None
+    """where, where_text, bind: of a filtered index (see ``engine.Index``)."""
     system_named: bool = False
     descending: frozenset[int] = frozenset()
+    """Ordinals among columns."""
     options: IndexOptions = PLAIN_OPTIONS
     disabled: bool = False
 
@@ -64,20 +65,18 @@ def new_index(table: Table, spec: KeySpec, hobt_id: int) -> Index:
 
 @dataclass(slots=True)
 class TableDefinition:
-    """Columns, keys and checks of a table that may exist many times.
-
-    system_named: lower-case names of constraints that the server chose; foreign: FOREIGN KEYs as
-    written, each with the name of the column it is written on or ""; uses: lower-case name of a
-    constraint -> names of the functions and sequences in its expression.
-    """
+    """Columns, keys and checks of a table that may exist many times."""
 
     name: str
     columns: list[Column]
     keys: list[KeySpec]
     checks: list[Check]
     system_named: set[str] = field(default_factory=set)
+    """lower-case names of constraints that the server chose."""
     foreign: list[tuple[Any, str]] = field(default_factory=list)
+    """FOREIGN KEYs as written, each with the name of the column it is written on or ""."""
     uses: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    """lower-case name of a constraint -> names of the functions and sequences in its expression."""
 
     def new_table(
         self,

@@ -58,17 +58,15 @@ _ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class PendingBulk:
-    """Where the rows of the session's next request go.
-
-    version: the database's schema version the statement was compiled against. load: (session,
-    locals, columns as sent, rows); writes them and ends the statement.
-    """
+    """Where the rows of the session's next request go."""
 
     node: ast.InsertBulk
     source: Any
     database: Database
     version: int
+    """The database's schema version the statement was compiled against."""
     load: Callable[[SessionState, Values, Sequence[ResultColumn], list[RowValues]], int | None]
+    """(session, locals, columns as sent, rows); writes them and ends the statement."""
 
 
 @compiles(ast.InsertBulk)

@@ -40,16 +40,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Change:
-    """A compiled FROM clause with its target.
-
-    read: (session, variables) -> (row, clustered key, old row of the target), each target row
-    once. positioned: of a change WHERE CURRENT OF.
-    """
+    """A compiled FROM clause with its target."""
 
     target: Target
     from_: From
     read: Read
+    """(session, variables) -> (row, clustered key, old row of the target), each target row once."""
     positioned: Positioned | None = None
+    """Of a change WHERE CURRENT OF."""
 
     @property
     def others(self) -> list[Source]:

@@ -41,15 +41,14 @@ NONE_UPDATED: frozenset[int] = frozenset()
 class Firing:
     """A statement whose triggers run; every trigger's frame carries it, nothing ever changes it.
 
-    left: what to push after this one. updated: ordinals for UPDATE(column), None for all. mark and
-    auto: of the statement; scope_identity: of the scope it stands in. then: what runs after the
-    last of the triggers (the next action of a MERGE).
+    left: what to push after this one.
     """
 
     triggers: tuple[Trigger, ...]
     columns: list[Any]
     images: tuple[Table, Table]
     updated: frozenset[int] | None
+    """Ordinals for UPDATE(column), None for all. mark and auto: of the statement."""
     command: int
     count: int
     transaction: Transaction
@@ -57,7 +56,9 @@ class Firing:
     auto: bool
     trancount: int
     scope_identity: Any
+    """Of the scope it stands in."""
     then: Firing | None = None
+    """What runs after the last of the triggers (the next action of a MERGE)."""
 
     def push(self, session: SessionState) -> None:
         """Push the frame of the first of the triggers."""

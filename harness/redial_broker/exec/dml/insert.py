@@ -67,16 +67,15 @@ MAX_ROWS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How rows are written: as an INSERT does, or as a bulk load, which may leave rules out.
-
-    identity: SET IDENTITY_INSERT decides about explicit values. constraints: CHECK constraints are
-    tested. triggers: they fire.
-    """
+    """How rows are written: as an INSERT does, or as a bulk load, which may leave rules out."""
 
     command: int = INSERT
     identity: bool = True
+    """SET IDENTITY_INSERT decides about explicit values."""
     constraints: bool = True
+    """CHECK constraints are tested."""
     triggers: bool = True
+    """They fire."""
 
 
 AS_INSERT = Manner()

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Capture:
-    """Result sets on their way into a table instead of to the client.
-
-    frame, depth: of the INSERT; pc: the step that calls. It is over as soon as that step is left,
-    however it is left. sets: (columns, rows) per result set. transaction: the autocommit one it
-    began; trancount: as it was when the call began.
-    """
+    """Result sets on their way into a table instead of to the client."""
 
     frame: Frame
     depth: int
+    """frame, depth: of the INSERT."""
     pc: int
+    """The step that calls. It is over as soon as that step is left, however it is left."""
     transaction: Any = None
+    """The autocommit one it began."""
     trancount: int = 0
+    """As it was when the call began."""
     sets: list[tuple[list[ResultColumn], list[RowValues]]] = field(default_factory=list)
+    """(columns, rows) per result set."""
 
     def active(self, session: SessionState) -> bool:
         """Whether what the session now produces belongs to the INSERT."""

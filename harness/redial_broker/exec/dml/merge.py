@@ -47,15 +47,14 @@ MERGE = 0x117
 
 @dataclass(slots=True)
 class Found:
-    """What one run of a MERGE is going to do. changes: (action, row read, key, old, new).
-
-    effects: what cascades did.
-    """
+    """What one run of a MERGE is going to do."""
 
     changes: list[
         tuple[Action, tuple[Any, ...], tuple[Any, ...] | None, tuple[Any, ...], tuple[Any, ...]]
     ] = field(default_factory=list)
+    """(action, row read, key, old, new)."""
     effects: list[Effect] = field(default_factory=list)
+    """What cascades did."""
 
     def of(
         self, kind: str

@@ -32,12 +32,13 @@ _CANNOT_BIND = {TARGET: 5333, SOURCE: 5334}
 
 @dataclass(slots=True)
 class Action:
-    """One WHEN clause. new: (s, locals, row read, old row, table) -> new row; None for DELETE."""
+    """One WHEN clause."""
 
     match: str
     kind: str
     test: Fn | None
     new: Callable[[SessionState, Values, RowValues, RowValues, Any], RowValues] | None
+    """(s, locals, row read, old row, table) -> new row; None for DELETE."""
 
 
 def check_clauses(node: ast.Merge, context: Context) -> None:

@@ -46,15 +46,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Output:
-    """One compiled OUTPUT clause.
-
-    project: (session, variables, row) -> output row, over: the FROM row, then inserted.*, then deleted.*.
-    into: writes rows to a table, None for the client.
-    """
+    """One compiled OUTPUT clause."""
 
     columns: list[ResultColumn]
     project: Projection
+    """(session, variables, row) -> output row, over: the FROM row, then inserted.*, then deleted.*."""
     into: Callable[[SessionState, Values, list[RowValues]], None] | None
+    """Writes rows to a table, None for the client."""
     late: bool = False
 
 

@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class InsertColumns:
-    """Which columns an INSERT gives values for. ordinals: in the order of the values.
-
-    identity: an explicit value for the identity column is among them.
-    """
+    """Which columns an INSERT gives values for."""
 
     ordinals: list[int]
+    """In the order of the values."""
     identity: bool
+    """An explicit value for the identity column is among them."""
     listed: bool
 
 

@@ -36,19 +36,20 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Target:
-    """A place to write to. table: for a table variable one like it; slot: of a table variable.
-
-    view: the view INSTEAD OF triggers write for; table is then its columns under its name.
-    written: what a view, derived or common table is written through to; name: as it was written.
-    securables: what permissions are asked on.
-    """
+    """A place to write to."""
 
     table: Table
+    """For a table variable one like it."""
     slot: int = -1
+    """Of a table variable."""
     view: View | None = None
+    """The view INSTEAD OF triggers write for; table is then its columns under its name."""
     written: Written | None = None
+    """What a view, derived or common table is written through to."""
     securables: list[Any] = field(default_factory=list)
+    """What permissions are asked on."""
     name: str = ""
+    """As it was written."""
 
     def ordinal(self, name: str) -> int | None:
         """The column of the table a name assigns to; None when there is none of that name.

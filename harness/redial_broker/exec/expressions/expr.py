@@ -28,29 +28,32 @@ _ABSENT = -1
 
 @dataclass(slots=True, eq=False)
 class Expr:
-    """A compiled expression.
-
-    fn: (session, variables, row) -> value; type: its static type; nullable: False only when it can
-    never be NULL; constant: ``value`` is known already; slot / index: set when it is nothing but a
-    local variable or a column; untyped: the bare NULL, which takes any type; literal: written as a constant;
-    attribute: the session attribute it reads and nothing else; collation: of a string, None for the
-    database default; explicit: given by COLLATE; joined: what a chain of + joins, where nothing is
-    cut on the way.
-    """
+    """A compiled expression."""
 
     fn: Fn
+    """(session, variables, row) -> value."""
     type: SqlType
+    """Its static type."""
     nullable: bool = True
+    """False only when it can never be NULL."""
     constant: bool = False
+    """``value`` is known already."""
     value: Any = None
     slot: int = _ABSENT
     index: int = _ABSENT
+    """slot, index: set when it is nothing but a local variable or a column."""
     untyped: bool = False
+    """The bare NULL, which takes any type."""
     literal: bool = False
+    """Written as a constant."""
     attribute: str = ""
+    """The session attribute it reads and nothing else."""
     collation: Collation | None = None
+    """Of a string, None for the database default."""
     explicit: bool = False
+    """Given by COLLATE."""
     joined: tuple[Expr, ...] = ()
+    """What a chain of + joins, where nothing is cut on the way."""
 
     @property
     def simple(self) -> bool:

@@ -88,16 +88,14 @@ def _segments(pattern: str, escape: str | None) -> list[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class LikePattern:
-    """A compiled pattern.
-
-    whole: its expression; the first group is what stands behind the first ``%``, up to the next
-    one. pieces: (expression, length) of what stands before, between and behind its ``%``. size: of
-    the pattern, for what a match may cost.
-    """
+    """A compiled pattern."""
 
     whole: re.Pattern[str]
+    """Its expression; the first group is what stands behind the first ``%``, up to the next one."""
     pieces: tuple[tuple[re.Pattern[str], int], ...]
+    """(expression, length) of what stands before, between and behind its ``%``."""
     size: int
+    """Of the pattern, for what a match may cost."""
 
     def match(self, session: SessionState | None, text: str) -> bool:
         """Whether the text is like the pattern."""

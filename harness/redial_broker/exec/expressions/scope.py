@@ -19,20 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column that may be named.
-
-    qualifiers: the names that may stand before it, outermost first and lower case: ("t",) for an
-    alias, ("db", "dbo", "t") for a table without one. index: place in the flat row. written: the
-    table as FROM wrote it, for XQuery errors.
-    """
+    """A column that may be named."""
 
     qualifiers: tuple[str, ...]
+    """The names that may stand before it, outermost first and lower case: ("t",) for an alias,
+    ("db", "dbo", "t") for a table without one."""
     name: str
     type: SqlType
     index: int
+    """Place in the flat row."""
     nullable: bool = True
     collation: Collation | None = None
     written: str = ""
+    """The table as FROM wrote it, for XQuery errors."""
 
     def answers(self, qualifier: tuple[str, ...]) -> bool:
         """True when the lower-case name parts before the column may mean this one."""
@@ -61,28 +60,25 @@ def _check_prefix(prefix: str | None, uri: str, known: dict[str | None, str]) ->
 
 @dataclass
 class Scope:
-    """Where an expression is compiled.
-
-    variables: lower-case name with @ -> (slot, type). columns: of this query level; ``parent`` is
-    the enclosing query's scope, whose rows are a prefix of this one's. source: text for positions.
-    namespaces: prefix (None for DEFAULT) -> uri of WITH XMLNAMESPACES.
-
-    Hooks, all optional, set by the statement compiler:
-    compile_subquery(query, scope) -> Subquery: columns, rows and exists;
-    aggregate(call) and window(call) -> Expr of an already computed slot;
-    scalar_function(name) -> build(arguments, call) -> Expr, or None when there is no such function;
-    replaced(node) -> Expr for a node computed elsewhere (GROUP BY expressions), or None;
-    user_type(schema, name) -> SqlType of an alias type, or None;
-    xml_type(name, document) -> type bound to a schema collection;
-    updated_column(name) -> closure of UPDATE(column) in a trigger;
-    next_value(node) -> Expr of NEXT VALUE FOR.
-    """
+    """Where an expression is compiled."""
 
     variables: dict[str, tuple[int, SqlType]] = field(default_factory=dict)
+    """lower-case name with @ -> (slot, type)."""
     columns: Sequence[ScopeColumn] = ()
+    """Of this query level; ``parent`` is the enclosing query's scope, whose rows are a prefix of
+    this one's."""
     parent: Scope | None = None
     source: Source | None = None
+    """Text for positions."""
     namespaces: dict[str | None, str] = field(default_factory=dict)
+    """Prefix (None for DEFAULT) -> uri of WITH XMLNAMESPACES. Hooks, all optional, set by the
+    statement compiler: compile_subquery(query, scope) -> Subquery: columns, rows and exists;
+    aggregate(call) and window(call) -> Expr of an already computed slot; scalar_function(name) ->
+    build(arguments, call) -> Expr, or None when there is no such function; replaced(node) -> Expr
+    for a node computed elsewhere (GROUP BY expressions), or None; user_type(schema, name) ->
+    SqlType of an alias type, or None; xml_type(name, document) -> type bound to a schema
+    collection; updated_column(name) -> closure of UPDATE(column) in a trigger; next_value(node) ->
+    Expr of NEXT VALUE FOR."""
     compile_subquery: Callable[..., Subquery] | None = None
     aggregate: Callable[..., Expr] | None = None
     window: Callable[..., Expr] | None = None

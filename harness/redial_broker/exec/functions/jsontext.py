@@ -44,14 +44,14 @@ _WORDS = {"t": TRUE, "f": FALSE, "n": NULL}
 
 @dataclass(slots=True)
 class Json:
-    """One value. start, end: its place in the text; members: (key, value) of an object, items of an
-    array have the key "".
-    """
+    """One value."""
 
     kind: str
     start: int
     end: int
+    """start, end: its place in the text."""
     members: list[tuple[str, Json]] = field(default_factory=list)
+    """(key, value) of an object, items of an array have the key ""."""
 
     @property
     def scalar(self) -> bool:

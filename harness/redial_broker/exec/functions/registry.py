@@ -26,11 +26,14 @@ UNLIMITED = 254
 
 @dataclass(slots=True)
 class Call:
-    """One call being compiled. name: upper case; node: for positions; scope: what names mean."""
+    """One call being compiled."""
 
     name: str
+    """Upper case."""
     node: ast.FunctionCall
+    """For positions."""
     scope: Scope
+    """What names mean."""
 
     @property
     def count(self) -> int:

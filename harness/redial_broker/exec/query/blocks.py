@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Item:
-    """One compiled item of the select list. variable: for ``@v = value``."""
+    """One compiled item of the select list."""
 
     column: QueryColumn
     expr: Expr
     node: ast.Expression
     variable: ast.Variable | None = None
+    """For ``@v = value``."""
     op: str = "="
 
 

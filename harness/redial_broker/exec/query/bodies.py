@@ -35,36 +35,35 @@ _NOT_REPEATED = frozenset({"NEWID", "NEWSEQUENTIALID", "RAND", "CRYPT_GEN_RANDOM
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A leaf of FROM is the target. ordinals: of its columns that are assigned to; None: DELETE.
-
-    write: False where only its key is wanted (cursors).
-    """
+    """A leaf of FROM is the target."""
 
     ordinals: tuple[int, ...] | None = None
+    """Of its columns that are assigned to; None: DELETE."""
     write: bool = True
+    """False where only its key is wanted (cursors)."""
 
 
 @dataclass(slots=True)
 class Written:
-    """What stands behind a query that is written through.
-
-    table, slot: the base table. ordinals: per output column the base column, -1 for a computed one.
-    value(ordinal): closure (session, variables, base row) of an output column, when only one
-    table is behind it. hidden: ordinal -> error of a computed column OUTPUT may not name. visible:
-    whether a base row satisfies the WHERE clauses on the way; checks: those of the levels WITH CHECK OPTION.
-    securables: what permissions are asked on: views, and the table where no chain covers it.
-    """
+    """What stands behind a query that is written through."""
 
     table: Table
     slot: int
+    """table, slot: the base table."""
     ordinals: list[int]
+    """Per output column the base column, -1 for a computed one. value(ordinal): closure (session,
+    variables, base row) of an output column, when only one table is behind it."""
     names: list[str]
     types: list[Any]
     securables: list[Any]
+    """What permissions are asked on: views, and the table where no chain covers it."""
     value: Callable[[int], Fn] | None
     visible: Callable[[SessionState, Values, RowValues], bool] | None
+    """Whether a base row satisfies the WHERE clauses on the way."""
     checks: list[Callable[[SessionState, Values, RowValues], bool]] = field(default_factory=list)
+    """Those of the levels WITH CHECK OPTION."""
     hidden: dict[int, int] = field(default_factory=dict)
+    """Ordinal -> error of a computed column OUTPUT may not name."""
 
 
 class Body:

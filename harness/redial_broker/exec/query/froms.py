@@ -41,18 +41,17 @@ _TEXT_ORDERED = frozenset({"sql_variant", "binary", "varbinary"})
 
 @dataclass(slots=True)
 class From:
-    """A compiled FROM clause with its WHERE.
-
-    sources: in the order written; rows: whole rows, the outer row first; ordered: they already come
-    in the order ORDER BY asks for.
-    """
+    """A compiled FROM clause with its WHERE."""
 
     sources: list[Source]
+    """In the order written."""
     names: Names
     scope: QueryScope
     rows: Rows
+    """Whole rows, the outer row first."""
     paths: list[Path] = field(default_factory=list)
     ordered: bool = False
+    """They already come in the order ORDER BY asks for."""
     target: Source | None = None
 
     @property

@@ -57,16 +57,16 @@ _WRITES = frozenset({"UPDLOCK", "XLOCK", "TABLOCKX"})
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The hints of one table reference. index: the name or number given, None without INDEX.
-
-    seek, scan: FORCESEEK, FORCESCAN; columns: those FORCESEEK (index (columns)) must search by.
-    """
+    """The hints of one table reference."""
 
     names: frozenset[str] = frozenset()
     index: str | int | None = None
+    """The name or number given, None without INDEX."""
     seek: bool = False
     scan: bool = False
+    """seek, scan: FORCESEEK, FORCESCAN."""
     columns: tuple[str, ...] = ()
+    """Those FORCESEEK (index (columns)) must search by."""
 
     @property
     def locks_for_write(self) -> bool:
@@ -79,14 +79,13 @@ NO_HINTS = Hints()
 
 @dataclass(frozen=True, slots=True)
 class LockPlan:
-    """How a reference is locked under one isolation level.
-
-    table: mode of the object lock; short: it is given back at the end of the statement.
-    """
+    """How a reference is locked under one isolation level."""
 
     mode: ReadMode
     table: str
+    """Mode of the object lock."""
     short: bool
+    """It is given back at the end of the statement."""
 
 
 def parse_hints(

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Level:
-    """One level. columns: places in the output row; table, ordinals: of a stored table's columns,
-    -1 for computed ones; single: equal neighbours are never one element (xml has no equality).
-    """
+    """One level."""
 
     name: str
     columns: list[int]
+    """Places in the output row."""
     ordinals: list[int]
     table: Table | None = None
+    """ordinals, table: of a stored table's columns, -1 for computed ones."""
     single: bool = False
+    """Equal neighbours are never one element (xml has no equality)."""
 
 
 def levels_of(block: Block, columns: list[Any]) -> list[Level] | None:

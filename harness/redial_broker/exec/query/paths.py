@@ -33,25 +33,26 @@ class Sarg:
 
 @dataclass(slots=True)
 class Path:
-    """How one reference to a stored table is read.
-
-    kind: SEEK (every key column of a unique index fixed), RANGE or SCAN. number: 0 for the
-    clustered index or heap, i + 1 for the i-th nonclustered one. equal: one per fixed leading
-    column; low, high: bounds of the next one. residual: conditions checked on each row. covered:
-    the clustered key need not be visited. backwards: rows come in the reverse order of its keys.
-    """
+    """How one reference to a stored table is read."""
 
     table: str
     index: str
     kind: str
+    """SEEK (every key column of a unique index fixed), RANGE or SCAN."""
     number: int = 0
+    """0 for the clustered index or heap, i + 1 for the i-th nonclustered one."""
     clustered: bool = True
     equal: list[Sarg] = field(default_factory=list)
+    """One per fixed leading column."""
     low: Sarg | None = None
     high: Sarg | None = None
+    """low, high: bounds of the next one."""
     residual: list[ast.Predicate] = field(default_factory=list)
+    """Conditions checked on each row."""
     covered: bool = False
+    """The clustered key need not be visited."""
     backwards: bool = False
+    """Rows come in the reverse order of its keys."""
 
     def __str__(self) -> str:
         """One line, for example ``SEEK t.PK (2 columns) with residual``."""

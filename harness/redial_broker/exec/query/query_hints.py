@@ -117,12 +117,13 @@ _JOINS = {"LOOP JOIN": "LOOP", "HASH JOIN": "HASH", "MERGE JOIN": "MERGE"}
 
 @dataclass(frozen=True, slots=True)
 class QueryHints:
-    """What OPTION decides here. forced: joins in the order written; whole: every join reads its
-    second side as a whole (HASH JOIN, MERGE JOIN), never by a key of the first.
-    """
+    """What OPTION decides here."""
 
     forced: bool = False
+    """Joins in the order written."""
     whole: bool = False
+    """Every join reads its second side as a whole (HASH JOIN, MERGE JOIN), never by a key of the
+    first."""
 
 
 NO_QUERY_HINTS = QueryHints()

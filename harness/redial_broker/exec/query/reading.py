@@ -116,9 +116,7 @@ class LockPlans:
 
 @dataclass(slots=True)
 class Reader:
-    """The compiled parts of one table reference. null_edge: the key of NULL where a range is open
-    towards it, None where it cannot meet one.
-    """
+    """The compiled parts of one table reference."""
 
     source: Source
     path: Path
@@ -127,6 +125,7 @@ class Reader:
     low: tuple[Fn, Callable[[Any], Any], bool] | None
     high: tuple[Fn, Callable[[Any], Any], bool] | None
     null_edge: Any
+    """The key of NULL where a range is open towards it, None where it cannot meet one."""
     test: Fn | None
     limit: Fn | None = None
 

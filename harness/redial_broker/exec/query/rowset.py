@@ -22,19 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class QueryColumn:
-    """One output column.
-
-    identity: (seed, step) of a column that has it. untyped: the bare NULL, which takes any type.
-    stored: see ``ResultColumn``.
-    """
+    """One output column."""
 
     name: str
     type: SqlType
     nullable: bool = True
     identity: Any = None
+    """(seed, step) of a column that has it."""
     collation: Collation | None = None
     untyped: bool = False
+    """The bare NULL, which takes any type."""
     stored: bool = False
+    """See ``ResultColumn``."""
 
     def result(self) -> ResultColumn:
         """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
@@ -45,20 +44,19 @@ class QueryColumn:
 
 @dataclass(slots=True)
 class Rowset:
-    """A compiled query: ``rows`` may be called any number of times.
-
-    correlated: it reads columns of the query around it, so its rows differ from outer row to outer
-    row. paths: what was chosen per stored table, for tests and ``explain``. body: how it can be
-    compiled again, when it is a single block. streamed: of FOR XML and FOR JSON, (number of rows
-    written, text or None), which a client gets in pieces.
-    """
+    """A compiled query: ``rows`` may be called any number of times."""
 
     columns: list[QueryColumn]
     rows: Rows
     correlated: bool = False
+    """It reads columns of the query around it, so its rows differ from outer row to outer row."""
     paths: list[Any] = field(default_factory=list)
+    """What was chosen per stored table, for tests and ``explain``."""
     body: Any = None
+    """How it can be compiled again, when it is a single block."""
     streamed: Callable[[SessionState, Values, RowValues], tuple[int, str | None]] | None = None
+    """Of FOR XML and FOR JSON, (number of rows written, text or None), which a client gets in
+    pieces."""
 
 
 @dataclass

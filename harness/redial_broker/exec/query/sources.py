@@ -29,44 +29,48 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Source:
-    """One leaf of a FROM clause.
-
-    qualifiers: the names that may stand before its columns, outermost first, lower case. table: the
-    stored table (for a table variable one like it); slot: of a table variable. rows: of everything
-    that is not a stored table. lateral: its rows depend on the sources to its left. with_key: the
-    clustered key follows the columns in each row (targets of UPDATE and DELETE). written: its name
-    as FROM wrote it; alias: the alias, else that. lookups: ordinal -> function (session, value) of
-    a system view that can be asked by key. offset: place of its first column in the row, set by the
-    planner. body, scope: of a query that can be compiled again; behind: what is there when it is
-    the target of a data change. whole: the join hint (HASH, MERGE) that has it read without the
-    rows so far. view: the rowset of a view. pos: where it stands in the text. after: the last local
-    value says behind which index key reading goes on (cursors).
-    """
+    """One leaf of a FROM clause."""
 
     columns: list[QueryColumn]
     qualifiers: tuple[str, ...] = ()
+    """The names that may stand before its columns, outermost first, lower case."""
     table: Table | None = None
+    """The stored table (for a table variable one like it)."""
     slot: int = -1
+    """Of a table variable."""
     rows: Rows | None = None
+    """Of everything that is not a stored table."""
     hints: Hints = NO_HINTS
     lateral: bool = False
+    """Its rows depend on the sources to its left."""
     with_key: bool = False
+    """The clustered key follows the columns in each row (targets of UPDATE and DELETE)."""
     write: bool = False
     offset: int = 0
+    """Place of its first column in the row, set by the planner."""
     needed: frozenset[int] = frozenset()
     securable: Any = None
     paths: list[Any] = field(default_factory=list)
     lookups: dict[int, Callable[[Any, Any], list[RowValues]]] = field(default_factory=dict)
+    """Ordinal -> function (session, value) of a system view that can be asked by key."""
     written: str = ""
+    """Its name as FROM wrote it."""
     alias: str = ""
+    """The alias, else that."""
     whole: str = ""
+    """The join hint (HASH, MERGE) that has it read without the rows so far."""
     pos: int = 0
+    """Where it stands in the text."""
     after: bool = False
+    """The last local value says behind which index key reading goes on (cursors)."""
     body: Any = None
     scope: Scope | None = None
+    """body, scope: of a query that can be compiled again."""
     choice: Choice | None = None
     behind: Written | None = None
+    """What is there when it is the target of a data change."""
     view: Any = None
+    """The rowset of a view."""
 
     @property
     def stored(self) -> Table:

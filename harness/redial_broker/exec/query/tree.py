@@ -69,18 +69,18 @@ class Lateral:
 # ---------------------------------------------------------------------- steps, in reading order
 @dataclass(slots=True)
 class ReadStep:
-    """Read one source for the rows so far.
-
-    path: of a stored table. bound: sources read before. limit: how many rows are wanted at most.
-    lookup: the equality by which a system view is asked.
-    """
+    """Read one source for the rows so far."""
 
     source: Source
     conditions: list[Condition]
     path: Path | None
+    """Of a stored table."""
     bound: set[Source]
+    """Sources read before."""
     limit: Fn | None = None
+    """How many rows are wanted at most."""
     lookup: Sarg | None = None
+    """The equality by which a system view is asked."""
 
     @property
     def chosen(self) -> Path:

@@ -116,10 +116,11 @@ def check_new(old: tuple[str, ...], text: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedXml(SqlType):
-    """xml(collection). document: xml(DOCUMENT collection)."""
+    """xml(collection)."""
 
     collection: XmlSchemaCollection = None  # type: ignore[assignment]  # always given
     document: bool = False
+    """xml(DOCUMENT collection)."""
 
     def typing(self, kind: str, name: str) -> tuple[str, bool] | None:
         """What static typing asks; a DOCUMENT has one top element ("xml(DOCUMENT ...)")."""

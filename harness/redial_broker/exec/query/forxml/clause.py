@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Clause:
-    """A FOR XML clause being compiled.
-
-    prefixes: declared by WITH XMLNAMESPACES; top: attributes of every outermost element (namespace
-    declarations), "" when they stand on the root; block: the SELECT, None for a set operation.
-    """
+    """A FOR XML clause being compiled."""
 
     node: ast.ForXml
     rowset: Rowset
     context: Context
     block: Any
+    """The SELECT, None for a set operation."""
     prefixes: dict[str | None, str]
+    """Declared by WITH XMLNAMESPACES."""
     top: str = ""
+    """Attributes of every outermost element (namespace declarations), "" when they stand on the
+    root."""
 
     @property
     def elements(self) -> bool:

@@ -29,13 +29,12 @@ _NIL = f' xmlns:xsi="{XSI_URI}"'
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One data column of a tag. kind: attribute, text, element, elementxsinil, xml, cdata, xmltext
-    or hide.
-    """
+    """One data column of a tag."""
 
     place: int
     name: str
     kind: str
+    """Attribute, text, element, elementxsinil, xml, cdata, xmltext or hide."""
     text: Text
 
 

@@ -23,17 +23,17 @@ _NIL_MARK = ' xsi:nil="true"'
 
 @dataclass(slots=True)
 class Element:
-    """An element being put together. parts: finished text, or elements inside.
-
-    stays: written even when nothing was put into it; atoms: its last part is a data() value.
-    """
+    """An element being put together."""
 
     name: str
     attributes: list[tuple[str, str]] = field(default_factory=list)
     parts: list[Any] = field(default_factory=list)
+    """Finished text, or elements inside."""
     nil: bool = False
     stays: bool = False
+    """Written even when nothing was put into it."""
     atoms: bool = False
+    """Its last part is a data() value."""
 
     def write(self, top: str = "") -> str:
         """The element as text. top: attributes that come first."""
@@ -108,15 +108,14 @@ def _raw_column(clause: Clause, column: QueryColumn) -> tuple[str, Text, bool]:
 # ---------------------------------------------------------------------- PATH
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a column's value goes.
-
-    path: elements on the way; kind: attribute, element, text, data, comment or instruction; name:
-    of the attribute or the target.
-    """
+    """Where a column's value goes."""
 
     path: tuple[str, ...]
+    """Elements on the way."""
     kind: str
+    """Attribute, element, text, data, comment or instruction."""
     name: str
+    """Of the attribute or the target."""
     text: Text
 
 

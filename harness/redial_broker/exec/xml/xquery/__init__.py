@@ -22,16 +22,15 @@ _WHOLE = Type(DOCUMENT)
 
 @dataclass(slots=True)
 class Query:
-    """A compiled XQuery text.
-
-    expression: with its static type; prolog: prefix -> uri as written in the text and WITH
-    XMLNAMESPACES; outside: key -> (kind, name) of the SQL values it reads.
-    """
+    """A compiled XQuery text."""
 
     expression: Expression
+    """With its static type."""
     static: Static
     prolog: dict[str, str]
+    """Prefix -> uri as written in the text and WITH XMLNAMESPACES."""
     outside: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Key -> (kind, name) of the SQL values it reads."""
 
     def run(
         self,

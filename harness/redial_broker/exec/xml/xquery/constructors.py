@@ -24,17 +24,16 @@ _COMPUTED = frozenset({"element", "attribute", "text", "comment", "processing-in
 
 @dataclass(slots=True)
 class Element:
-    """An element constructor. content: text as str, everything else as the closure of its items.
-
-    attributes: (name, uri, prefix, text or closure).
-    """
+    """An element constructor."""
 
     name: str
     uri: str
     prefix: str
     declared: list[tuple[str, str]] = field(default_factory=list)
     attributes: list[tuple[str, str, str, str | Run]] = field(default_factory=list)
+    """(name, uri, prefix, text or closure)."""
     content: list[str | Run] = field(default_factory=list)
+    """Text as str, everything else as the closure of its items."""
 
     def build(self, env: Env) -> list[Node]:
         """The new element."""

@@ -77,19 +77,20 @@ _WHOLE = Type(DOCUMENT)
 
 @dataclass(slots=True)
 class Expression:
-    """A compiled expression.
-
-    type: its static type; run: its items; constructed: they come from a constructor, which hardly
-    any operation accepts (2373); literal: the constant it was written as; last: it is ``last()``;
-    empty: written ``()``.
-    """
+    """A compiled expression."""
 
     type: Type
+    """Its static type."""
     run: Run
+    """Its items."""
     constructed: bool = False
+    """They come from a constructor, which hardly any operation accepts (2373)."""
     literal: Any = None
+    """The constant it was written as."""
     last: bool = False
+    """It is ``last()``."""
     empty: bool = False
+    """Written ``()``."""
 
 
 Typing = Callable[[str, str], tuple[str, bool] | None]
@@ -99,28 +100,29 @@ the name, else None."""
 
 @dataclass
 class Static:
-    """The static context.
-
-    label: what brackets show, for example ``value()``; namespaces: prefix -> uri; default: of
-    unprefixed elements; written: prefixes of the prolog, for serialization; outside: key -> (kind,
-    name) of the SQL values used; resolve(kind, name) -> static type of such a value; typing: what a
-    schema collection says of names, nillable: of an element; xml_allowed: an SQL value may be xml,
-    which only the content of an insert may.
-    """
+    """The static context."""
 
     label: str
+    """What brackets show, for example ``value()``."""
     namespaces: dict[str, str]
+    """Prefix -> uri."""
     default: str = ""
+    """Of unprefixed elements."""
     written: dict[str, str] = field(default_factory=dict)
+    """Prefixes of the prolog, for serialization."""
     variables: dict[str, Type] = field(default_factory=dict)
     constructed: set[str] = field(default_factory=set)
     focus: Type = _WHOLE
     filtering: bool = False
     outside: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Key -> (kind, name) of the SQL values used; resolve(kind, name) -> static type of such a
+    value."""
     resolve: Callable[[str, str], Type] | None = None
     typing: Typing | None = None
+    """What a schema collection says of names, nillable: of an element."""
     nillable: Callable[[Node], bool] | None = None
     xml_allowed: bool = False
+    """An SQL value may be xml, which only the content of an insert may."""
 
     def error(self, number: int, *args: object) -> SqlError:
         """An XQuery error: its text begins with the method it belongs to."""

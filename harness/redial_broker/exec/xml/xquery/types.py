@@ -80,12 +80,14 @@ _DOCUMENT_SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A sequence type. kind: of its items; name, content: of elements and attributes."""
+    """A sequence type."""
 
     kind: str
+    """Of its items."""
     count: str = ONE
     name: str = ""
     content: str = ""
+    """name, content: of elements and attributes."""
 
     @property
     def single(self) -> bool:

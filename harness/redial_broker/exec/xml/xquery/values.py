@@ -55,10 +55,12 @@ _SCALE = Decimal(1).scaleb(-10)
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """One atomic value. type: as in ``types``; value: str, int, Decimal, float or bool."""
+    """One atomic value."""
 
     type: str
+    """As in ``types``."""
     value: Any
+    """Str, int, Decimal, float or bool."""
 
     def __str__(self) -> str:
         return text_of(self)
