@@ -8,17 +8,14 @@ when a count is above its bound; whoever raises a bound says why in the commit.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
 from redial.config import Config, load
 from redial.config.choices import Key, Recycle, TimerStrategy
 from redial.paths import CONFIGS, EVIDENCE
-from redial_broker.instance.instance import Instance
-from redial_broker.instance.session import Session
-from redial_lab.bench.cost import BODY, counted
-from redial_lab.proof.audit_setups import DATABASE, EVENT, deployed
+from redial_lab.bench.cost import STAGES, played
+from redial_lab.proof.audit_setups import deployed
 
 KEPT = EVIDENCE / "cost.json"
 """moment -> kind -> the most it may be."""
@@ -55,64 +52,31 @@ def _audit(*, who: bool = True, **conversation: object) -> Config:
     return Config.model_validate(data)
 
 
-DESIGNS: dict[str, Callable[[], Instance]] = {
-    SHIPPED: lambda: deployed(_audit()),
-    ARTICLE: lambda: deployed(_audit(who=False, timer_strategy=TimerStrategy.ARTICLE)),
-    APART: lambda: deployed(_audit(key=Key.MESSAGE, recycle=Recycle.NEVER)),
+DESIGNS: dict[str, Callable[[], Config]] = {
+    SHIPPED: _audit,
+    ARTICLE: lambda: _audit(who=False, timer_strategy=TimerStrategy.ARTICLE),
+    APART: lambda: _audit(key=Key.MESSAGE, recycle=Recycle.NEVER),
 }
-"""What is compared, and how it is installed."""
+"""What is compared, and the configuration it is installed by."""
 MOMENTS = (
     "a send on a dialog that is there",
     "a message that lands alone",
     f"a message of a batch of {MANY} that lands",
     "a dialog that is recycled, both sides",
 )
-"""Each counted by itself: what lands was sent before."""
+"""Each counted by itself: what lands was sent before. Of a batch: what one twice as large costs
+more, by message."""
 
 
 @cache
 def counts(design: str) -> dict[str, dict[str, float]]:
     """moment -> kind -> how many, of one of ``DESIGNS``."""
-    instance = DESIGNS[design]()
-    session = instance.connect(DATABASE)
-    session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);").ok()
-    _send(session)  # the dialog is begun, and lands: neither is counted
-    _land(session)
-    found: dict[str, Counter[str]] = {}
-    with counted() as found[MOMENTS[0]]:
-        _send(session)
-    with counted() as found[MOMENTS[1]]:
-        _land(session)
-    batch = _batches(session)
-    with counted() as found[MOMENTS[3]]:
-        instance.advance(_audit().timer.after_seconds + _audit().timer.spread_seconds + 1)
-    shown = {name: {kind: float(each[kind]) for kind in KINDS} for name, each in found.items()}
-    return {name: shown.get(name, batch) for name in MOMENTS}
-
-
-def _send(session: Session, times: int = 1) -> None:
-    for _ in range(times):
-        session.execute(
-            "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-            f"N'//redial/audit/contract', N'{EVENT}', 0x{BODY.hex()};"
-        ).ok()
-
-
-def _land(session: Session) -> None:
-    """The target's reader once; then its queue's activation is as a deployment leaves it."""
-    session.execute("EXECUTE audit.usp_TargetActivation;").ok()
-
-
-def _batches(session: Session) -> dict[str, float]:
-    """A message of a batch: what a batch twice as large costs more, by message."""
-    found = []
-    for size in (MANY // 2, MANY):
-        _send(session, size)
-        with counted() as each:
-            _land(session)
-        found.append(each)
-    few, many = found
-    return {kind: (many[kind] - few[kind]) / (MANY - MANY // 2) for kind in KINDS}
+    config = DESIGNS[design]()
+    instance = deployed(config)
+    one, few, many = (played(instance, size, config) for size in (1, MANY // 2, MANY))
+    batch = {kind: (many["land"][kind] - few["land"][kind]) / (MANY - MANY // 2) for kind in KINDS}
+    send, land, recycle = ({kind: float(one[stage][kind]) for kind in KINDS} for stage in STAGES)
+    return dict(zip(MOMENTS, (send, land, batch, recycle)))
 
 
 def bounds() -> dict[str, dict[str, float]]:

@@ -17,6 +17,7 @@ from functools import wraps
 from typing import Any
 from unittest.mock import patch
 
+from redial.config import Config
 from redial_broker.engine.access import Access
 from redial_broker.engine.locks import LockManager
 from redial_broker.engine.storage import Index, Table
@@ -28,7 +29,7 @@ from redial_broker.instance.instance import Instance
 from redial_broker.ssb import receive, transmission, verbs
 from redial_broker.ssb.inbox import Inbox
 from redial_broker.ssb.queue import Queue
-from redial_lab.proof.audit_setups import DATABASE, EVENT, deployed, small_config
+from redial_lab.proof.audit_setups import DATABASE, deployed, send, small_config
 from redial_lab.proof.designs import DESIGNS
 
 FEW, MANY = 10, 20
@@ -73,10 +74,7 @@ class Cost:
 def costs(design: str) -> dict[str, Cost]:
     """The cost of each of ``STAGES`` under a design of ``redial_lab.proof.designs.DESIGNS``."""
     instance = deployed(small_config(), mutant=DESIGNS[design])
-    with instance.snapshot() as snapshot:
-        few = _played(instance, FEW)
-        snapshot.restore()
-        many = _played(instance, MANY)
+    few, many = (played(instance, messages, small_config()) for messages in (FEW, MANY))
     found = {}
     for stage in STAGES:
         each = {kind: (many[stage][kind] - few[stage][kind]) / (MANY - FEW) for kind in KINDS}
@@ -90,28 +88,31 @@ def total(found: dict[str, Cost]) -> dict[str, float]:
     return {kind: sum(found[stage].each[kind] for stage in STAGES) for kind in KINDS}
 
 
-def _played(instance: Instance, messages: int) -> dict[str, Counter[str]]:
+def played(instance: Instance, messages: int, config: Config) -> dict[str, Counter[str]]:
     """Counts by stage: a dialog with that many messages, landed in one batch, then recycled.
 
-    Raises RuntimeError when the dialog is not closed then.
+    The instance is what it was afterwards. config: what is installed in it; a reader of the target
+    must leave an empty queue at once. Raises RuntimeError when the dialog is not closed then.
     """
+    with instance.snapshot():
+        return _story(instance, messages, config)
+
+
+def _story(instance: Instance, messages: int, config: Config) -> dict[str, Counter[str]]:
     session = instance.connect(DATABASE)
     session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);").ok()
-    send = (
-        "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-        f"N'//redial/audit/contract', N'{EVENT}', 0x{BODY.hex()};"
-    )
-    session.execute(send).ok()  # the dialog is begun, and lands: neither is counted
+    text = send(BODY.hex())
+    session.execute(text).ok()  # the dialog is begun, and lands: neither is counted
     session.execute("EXECUTE audit.usp_TargetActivation;").ok()
     found = {}
-    with counted() as found["send"]:
+    with _counted() as found["send"]:
         for _ in range(messages):
-            session.execute(send).ok()
-    with counted() as found["land"]:
+            session.execute(text).ok()
+    with _counted() as found["land"]:
         session.execute("EXECUTE audit.usp_TargetActivation;").ok()
     session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);").ok()
-    with counted() as found["recycle"]:
-        instance.advance(small_config().timer.after_seconds + 1)
+    with _counted() as found["recycle"]:
+        instance.advance(config.timer.after_seconds + config.timer.spread_seconds + 1)
     broker = instance.server.database(DATABASE).broker
     if any(endpoint.state() != "CD" for endpoint in broker.endpoints.values()):
         raise RuntimeError("a dialog that was recycled is not closed")
@@ -120,7 +121,7 @@ def _played(instance: Instance, messages: int) -> dict[str, Counter[str]]:
 
 # ---------------------------------------------------------------------- counting
 @contextmanager
-def counted() -> Iterator[Counter[str]]:
+def _counted() -> Iterator[Counter[str]]:
     """Counts of what the broker does meanwhile, by kind (``KINDS``, and those of ``budget``)."""
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -166,35 +167,75 @@ def _one_by_one(run: Callable[..., str], counts: Counter[str]) -> Callable[..., 
 
 def _watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
     """(class or module, name of a function, what to do before and after each call of it)."""
-    from redial_broker.exec.dml.variables import VariableAccess  # not before the instance is there
 
-    def body(row: Iterable[object], temporary: bool) -> None:
-        kind = "bodies in table variables" if temporary else "bodies stored"
-        counts[kind] += sum(BODY in value for value in row if isinstance(value, bytes))
+    def counting(kind: str) -> Hears:
+        return lambda *_: counts.update({kind: 1})
+
+    def granted(_: object, held: bool, *given: object) -> None:
+        counts["locks"] += not held
+
+    def logged(_: object, __: object, ___: object, ended: Transaction) -> None:
+        counts["log bytes"] += ended.log_used
+
+    def held(_: object, resource: Any, owner: Any, mode: object) -> bool:
+        return resource.key in owner.locks
+
+    return [
+        (Machine, "call", _nothing, counting("frames")),
+        (executor, "become_user", _nothing, counting("EXECUTE AS")),
+        (TransactionManager, "commit", _nothing, logged),
+        (LockManager, "_grant", held, granted),
+        *_rows_watched(counts),
+        *_queues_watched(counts),
+    ]
+
+
+def _body(counts: Counter[str], row: Iterable[object], temporary: bool) -> None:
+    """Count the bodies among a row's values."""
+    kind = "bodies in table variables" if temporary else "bodies stored"
+    counts[kind] += sum(BODY in value for value in row if isinstance(value, bytes))
+
+
+def _rows_watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
+    """As ``_watched``: rows of tables and of table variables."""
+    from redial_broker.exec.dml.variables import VariableAccess  # not before the instance is there
 
     def rows(kind: str) -> Hears:
         def count(_: object, __: object, table: Table, *given: Any) -> None:
             if not table.temporary:
                 counts[f"rows {kind}"] += 1
             if kind != "deleted":
-                body(given[-1], table.temporary)
+                _body(counts, given[-1], table.temporary)
 
         return count
 
     def remembered(*given: Any) -> None:
         counts["rows of table variables"] += 1
-        body(given[-1], True)
+        _body(counts, given[-1], True)
 
     def read(found: Sized, _: object, __: Access, ___: object, index: Index, *rest: object) -> None:
         if not index.table.temporary:
             counts["rows read"] += len(found)
 
+    def entered(_: object, __: object, *given: Any) -> None:
+        counts["index entries written"] += not given[2].table.temporary
+
+    return [
+        (Table, "put", _nothing, entered),
+        (Table, "insert", _nothing, rows("inserted")),
+        (Table, "replace", _nothing, rows("changed")),
+        (Table, "delete", _nothing, rows("deleted")),
+        (Access, "read", _nothing, read),
+        (VariableAccess, "insert", _nothing, remembered),
+    ]
+
+
+def _queues_watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
+    """As ``_watched``: rows of queues, and messages that wait for their way."""
+
     def queued(_: object, __: object, *given: object) -> None:
         counts["queue rows inserted"] += 1
-        body(given, False)
-
-    def granted(_: object, held: bool, *given: object) -> None:
-        counts["locks"] += not held
+        _body(counts, given, False)
 
     def taken(_: object, before: int, *given: Any) -> None:
         counts["queue rows deleted"] += len(given[-1]) - before
@@ -205,42 +246,15 @@ def _watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
     def selected(found: Sized, *_: object) -> None:
         counts["queue rows read"] += len(found)
 
-    def entered(_: object, __: object, *given: Any) -> None:
-        counts["index entries written"] += not given[2].table.temporary
-
-    def logged(_: object, __: object, ___: object, ended: Transaction) -> None:
-        counts["log bytes"] += ended.log_used
-
-    def counting(kind: str) -> Hears:
-        return lambda *_: counts.update({kind: 1})
-
-    plain: list[tuple[object, str, Hears]] = [
-        (Machine, "call", counting("frames")),
-        (executor, "become_user", counting("EXECUTE AS")),
-        (Table, "put", entered),
-        (TransactionManager, "commit", logged),
-        (Table, "insert", rows("inserted")),
-        (Table, "replace", rows("changed")),
-        (Table, "delete", rows("deleted")),
-        (Access, "read", read),
-        (Queue, "put", queued),
-        (Queue, "put_special", queued),
-        (verbs, "_retain", queued),
-        (transmission, "_keep", queued),
-        (Queue, "select_rows", selected),
-        (VariableAccess, "insert", remembered),
-    ]
-    held: list[tuple[object, str, Function, Hears]] = [
-        (
-            LockManager,
-            "_grant",
-            lambda _, resource, owner, mode: resource.key in owner.locks,
-            granted,
-        ),
+    return [
+        (Queue, "put", _nothing, queued),
+        (Queue, "put_special", _nothing, queued),
+        (verbs, "_retain", _nothing, queued),
+        (transmission, "_keep", _nothing, queued),
+        (Queue, "select_rows", _nothing, selected),
         (receive, "_take", lambda *given: len(given[-1]), taken),
         (Inbox, "clear", lambda inbox: len(inbox.sent), cleared),
     ]
-    return [(owner, name, _nothing, after) for owner, name, after in plain] + held
 
 
 def main(tell: Callable[[str], None] = print, designs: Iterable[str] = DESIGNS) -> dict[str, float]:
