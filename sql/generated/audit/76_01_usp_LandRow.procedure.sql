@@ -7,7 +7,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Lands one row: for the row-by-row pass and the search for a poison row.

@@ -5,7 +5,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [audit].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or

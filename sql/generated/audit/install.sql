@@ -173,7 +173,6 @@ FROM (VALUES
     (N'function', N'ufn_Queues'),
     (N'function', N'ufn_ReadBatch'),
     (N'function', N'ufn_ReadEnvelope'),
-    (N'function', N'ufn_WriteEnvelope'),
     (N'procedure', N'usp_AcknowledgeLanding'),
     (N'procedure', N'usp_AcquireConversation'),
     (N'procedure', N'usp_ArmTimer'),
@@ -2806,43 +2805,6 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 65_ufn_WriteEnvelope.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER FUNCTION [audit].[ufn_WriteEnvelope](
-    @messageId uniqueidentifier,        /* NULL: none */
-    @key nvarchar(200),                 /* NULL: none */
-    @keySequence bigint,                /* NULL: none; numbers begin at 1 */
-    @body varbinary(max)                /* NULL and empty are carried alike (F-107) */
-)
-RETURNS varbinary(max)
-AS
-/* Redial 0.1.0, configuration audit */
-/* A header of ours before the body (F-146). Bytes, all numbers big-endian:
-     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
-    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
-    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE. */
-BEGIN
-    DECLARE @keyBytes varbinary(400) = ISNULL(CONVERT(varbinary(400), @key), 0x);
-    DECLARE @login varbinary(256) = ISNULL(CONVERT(varbinary(256), ORIGINAL_LOGIN()), 0x);
-    DECLARE @app varbinary(256) = ISNULL(CONVERT(varbinary(256), APP_NAME()), 0x);
-    DECLARE @host varbinary(256) = ISNULL(CONVERT(varbinary(256), HOST_NAME()), 0x);
-
-    RETURN CONVERT(varbinary(max), 0x52444C31)
-        + CONVERT(binary(2), 46 + DATALENGTH(@keyBytes) + DATALENGTH(@login) + DATALENGTH(@app) + DATALENGTH(@host))
-        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
-        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
-        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
-        + CONVERT(binary(2), DATALENGTH(@keyBytes))
-        + CONVERT(binary(2), DATALENGTH(@login))
-        + CONVERT(binary(2), DATALENGTH(@app))
-        + CONVERT(binary(2), DATALENGTH(@host))
-        + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 70_usp_ArmTimer.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2850,7 +2812,6 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.
@@ -2880,7 +2841,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 BEGIN
@@ -2902,7 +2862,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
@@ -2929,7 +2888,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
@@ -3000,7 +2958,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
@@ -3042,7 +2999,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_SendPrivately]
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
@@ -3120,7 +3076,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
@@ -3218,7 +3173,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -3252,8 +3206,8 @@ BEGIN
             SET @handle = NULL;
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [audit].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-                   SEND commits; S locks would deadlock on conversion (F-122).
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
                    at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
@@ -3426,34 +3380,40 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
     DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint = NULL;
+    DECLARE @keySequence bigint;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/audit/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
-        SET @errors = @errors + N'@toService must be ''//redial/audit/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/audit/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/audit/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = spid. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = CONVERT(nvarchar(200), @@SPID),
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+                THEN N'@fromService must be ''//redial/audit/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/audit/target'
+                THEN N'@toService must be ''//redial/audit/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+                THEN N'@onContract must be ''//redial/audit/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
+                THEN N'@messageType must be one of: ''//redial/audit/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = spid. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -3466,7 +3426,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -3478,14 +3438,45 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
-            EXECUTE [audit].[usp_AcquireConversation]
-                @conversationKey = @conversationKey,
-                @deadHandle = @deadHandle,
-                @ownsTransaction = @ownsTransaction,
-                @handle = @handle OUTPUT;
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+            FROM [audit].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
 
-            SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+            /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
+               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+            IF @handle IS NULL OR @attempt > 1
+               OR NOT EXISTS (SELECT 1
+                              FROM sys.conversation_endpoints AS ce
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                              WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
+                                AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
+               OR EXISTS (SELECT 1
+                          FROM [audit].[Gate] AS g
+                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                          WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                EXECUTE [audit].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+            SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0) + ISNULL(DATALENGTH(APP_NAME()), 0) + ISNULL(DATALENGTH(HOST_NAME()), 0))
+                    + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                    + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                    + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                    + 0x0000
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(APP_NAME()), 0))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(HOST_NAME()), 0))
+                    + CONVERT(varbinary(1168), CONCAT(N'', ORIGINAL_LOGIN(), APP_NAME(), HOST_NAME()))
+                    ) + ISNULL(@messageBody, 0x);
 
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
@@ -3759,7 +3750,16 @@ BEGIN
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
                 FROM @keys AS k WHERE k.KeyNumber = 1;
 
-                SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
+                SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0) + ISNULL(DATALENGTH(APP_NAME()), 0) + ISNULL(DATALENGTH(HOST_NAME()), 0))
+                        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                        + 0x0000
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(APP_NAME()), 0))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(HOST_NAME()), 0))
+                        + CONVERT(varbinary(1168), CONCAT(N'', ORIGINAL_LOGIN(), APP_NAME(), HOST_NAME()))
+                        ) + ISNULL(@body, 0x);
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
@@ -4190,7 +4190,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
     @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, drop its row */
     @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only
@@ -4305,7 +4304,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -5029,7 +5027,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -5058,7 +5055,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [audit].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -5187,7 +5183,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_FindPoison]
     @handle uniqueidentifier,
     @rows [audit].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
     @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -7507,7 +7502,6 @@ IF EXISTS (SELECT 1
                (N'[audit].[ufn_Queues]'),
                (N'[audit].[ufn_ReadBatch]'),
                (N'[audit].[ufn_ReadEnvelope]'),
-               (N'[audit].[ufn_WriteEnvelope]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
@@ -7603,7 +7597,6 @@ IF EXISTS (SELECT 1
                (N'[audit].[ufn_Queues]'),
                (N'[audit].[ufn_ReadBatch]'),
                (N'[audit].[ufn_ReadEnvelope]'),
-               (N'[audit].[ufn_WriteEnvelope]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
@@ -8112,10 +8105,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'08b9e9fb4469acbeee0992982e96a1c397162e3fc49190314ea9d25f2897e30e'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e');
+    VALUES (N'audit', N'0.1.0', N'08b9e9fb4469acbeee0992982e96a1c397162e3fc49190314ea9d25f2897e30e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

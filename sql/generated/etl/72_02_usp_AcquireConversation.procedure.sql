@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.

@@ -5,7 +5,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [etl].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, dropped as a repeat, or

@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_FindPoison]
     @handle uniqueidentifier,
     @rows [etl].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
     @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8f770106ac3505fdf36cdaeffb2f2e092a34f2e8bda5b8fbc5693e0b6bc009fc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6640aed680348dfaa9c3d904da3da6cb7763f2ea373ae5148037559850ae277c'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'8f770106ac3505fdf36cdaeffb2f2e092a34f2e8bda5b8fbc5693e0b6bc009fc');
+    VALUES (N'etl', N'0.1.0', N'6640aed680348dfaa9c3d904da3da6cb7763f2ea373ae5148037559850ae277c');
 END;
 GO

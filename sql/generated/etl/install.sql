@@ -173,7 +173,6 @@ FROM (VALUES
     (N'function', N'ufn_Queues'),
     (N'function', N'ufn_ReadBatch'),
     (N'function', N'ufn_ReadEnvelope'),
-    (N'function', N'ufn_WriteEnvelope'),
     (N'procedure', N'usp_AcknowledgeLanding'),
     (N'procedure', N'usp_AcquireConversation'),
     (N'procedure', N'usp_ArmTimer'),
@@ -2847,43 +2846,6 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 65_ufn_WriteEnvelope.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER FUNCTION [etl].[ufn_WriteEnvelope](
-    @messageId uniqueidentifier,        /* NULL: none */
-    @key nvarchar(200),                 /* NULL: none */
-    @keySequence bigint,                /* NULL: none; numbers begin at 1 */
-    @body varbinary(max)                /* NULL and empty are carried alike (F-107) */
-)
-RETURNS varbinary(max)
-AS
-/* Redial 0.1.0, configuration etl */
-/* A header of ours before the body (F-146). Bytes, all numbers big-endian:
-     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
-    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
-    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE. */
-BEGIN
-    DECLARE @keyBytes varbinary(400) = ISNULL(CONVERT(varbinary(400), @key), 0x);
-    DECLARE @login varbinary(256) = 0x;
-    DECLARE @app varbinary(256) = 0x;
-    DECLARE @host varbinary(256) = 0x;
-
-    RETURN CONVERT(varbinary(max), 0x52444C31)
-        + CONVERT(binary(2), 46 + DATALENGTH(@keyBytes) + DATALENGTH(@login) + DATALENGTH(@app) + DATALENGTH(@host))
-        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
-        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
-        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
-        + CONVERT(binary(2), DATALENGTH(@keyBytes))
-        + CONVERT(binary(2), DATALENGTH(@login))
-        + CONVERT(binary(2), DATALENGTH(@app))
-        + CONVERT(binary(2), DATALENGTH(@host))
-        + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 70_usp_ArmTimer.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2891,7 +2853,6 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.
@@ -2921,7 +2882,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 BEGIN
@@ -2943,7 +2903,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
@@ -2970,7 +2929,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
@@ -3041,7 +2999,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
@@ -3083,7 +3040,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_SendPrivately]
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
@@ -3161,7 +3117,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
@@ -3264,7 +3219,6 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_WaitForSlot]
     @slot nvarchar(200),
     @ownsTransaction bit                /* 1: usp_Send began the transaction, 0: its caller did */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Waits for one slot of the pool, 5000 ms at most, and keeps it to the end of the transaction.
@@ -3314,7 +3268,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.
@@ -3552,34 +3505,39 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = NULL;
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
     DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint = NULL;
+    DECLARE @keySequence bigint;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/etl/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/etl/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/etl/target'
-        SET @errors = @errors + N'@toService must be ''//redial/etl/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/etl/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/etl/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/etl/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = pool. ';
-    IF @messageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')
-        SET @errors = @errors + N'@messageId must be NULL or an id of its own, not zero. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = NULL,
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/etl/initiator'
+                THEN N'@fromService must be ''//redial/etl/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/etl/target'
+                THEN N'@toService must be ''//redial/etl/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/etl/contract'
+                THEN N'@onContract must be ''//redial/etl/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
+                THEN N'@messageType must be one of: ''//redial/etl/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = pool. ' END,
+            CASE WHEN @messageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')
+                THEN N'@messageId must be NULL or an id of its own, not zero. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -3595,7 +3553,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -3607,14 +3565,19 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
             EXECUTE [etl].[usp_AcquireConversation]
                 @conversationKey = @conversationKey OUTPUT,
                 @deadHandle = @deadHandle,
                 @ownsTransaction = @ownsTransaction,
                 @handle = @handle OUTPUT;
 
-            SET @body = [etl].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+            SET @body = (0x52444C31 + CONVERT(binary(2), 46)
+                    + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                    + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                    + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                    + 0x0000
+                    + 0x000000000000
+                    ) + ISNULL(@messageBody, 0x);
 
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
@@ -3900,7 +3863,13 @@ BEGIN
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
                 FROM @keys AS k WHERE k.KeyNumber = 1;
 
-                SET @body = [etl].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
+                SET @body = (0x52444C31 + CONVERT(binary(2), 46)
+                        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                        + 0x0000
+                        + 0x000000000000
+                        ) + ISNULL(@body, 0x);
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
@@ -4331,7 +4300,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_RecycleConversation]
     @handle uniqueidentifier,
     @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, free its slot */
     @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Recycles one dialog: takes R, then G, as usp_Send does. It waits for R only
@@ -4445,7 +4413,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -5201,7 +5168,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -5230,7 +5196,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [etl].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, dropped as a repeat, or
@@ -5418,7 +5383,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_FindPoison]
     @handle uniqueidentifier,
     @rows [etl].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
     @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -7846,7 +7810,6 @@ IF EXISTS (SELECT 1
                (N'[etl].[ufn_Queues]'),
                (N'[etl].[ufn_ReadBatch]'),
                (N'[etl].[ufn_ReadEnvelope]'),
-               (N'[etl].[ufn_WriteEnvelope]'),
                (N'[etl].[usp_AcknowledgeLanding]'),
                (N'[etl].[usp_AcquireConversation]'),
                (N'[etl].[usp_ArmTimer]'),
@@ -7945,7 +7908,6 @@ IF EXISTS (SELECT 1
                (N'[etl].[ufn_Queues]'),
                (N'[etl].[ufn_ReadBatch]'),
                (N'[etl].[ufn_ReadEnvelope]'),
-               (N'[etl].[ufn_WriteEnvelope]'),
                (N'[etl].[usp_AcknowledgeLanding]'),
                (N'[etl].[usp_AcquireConversation]'),
                (N'[etl].[usp_ArmTimer]'),
@@ -8446,10 +8408,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8f770106ac3505fdf36cdaeffb2f2e092a34f2e8bda5b8fbc5693e0b6bc009fc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6640aed680348dfaa9c3d904da3da6cb7763f2ea373ae5148037559850ae277c'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'8f770106ac3505fdf36cdaeffb2f2e092a34f2e8bda5b8fbc5693e0b6bc009fc');
+    VALUES (N'etl', N'0.1.0', N'6640aed680348dfaa9c3d904da3da6cb7763f2ea373ae5148037559850ae277c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -738,8 +738,7 @@ FROM (VALUES
     (54, N'function', N'ufn_Pending'),
     (55, N'function', N'ufn_Queues'),
     (56, N'function', N'ufn_ReadBatch'),
-    (57, N'function', N'ufn_ReadEnvelope'),
-    (58, N'function', N'ufn_WriteEnvelope')
+    (57, N'function', N'ufn_ReadEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'etl') AND o.name = k.Name;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
@@ -747,8 +746,8 @@ SELECT k.Ordinal, N'TYPE', k.Name,
     CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
 FROM (VALUES
-    (59, N'MessageBatch'),
-    (60, N'ReceivedBatch')
+    (58, N'MessageBatch'),
+    (59, N'ReceivedBatch')
 ) AS k(Ordinal, Name)
 INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'etl') AND t.name = k.Name;
 

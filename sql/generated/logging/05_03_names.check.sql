@@ -60,7 +60,6 @@ FROM (VALUES
     (N'function', N'ufn_Queues'),
     (N'function', N'ufn_ReadBatch'),
     (N'function', N'ufn_ReadEnvelope'),
-    (N'function', N'ufn_WriteEnvelope'),
     (N'procedure', N'usp_AcknowledgeLanding'),
     (N'procedure', N'usp_AcquireConversation'),
     (N'procedure', N'usp_ArmTimer'),

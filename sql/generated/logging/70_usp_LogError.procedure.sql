@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 BEGIN

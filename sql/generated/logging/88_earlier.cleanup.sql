@@ -28,8 +28,7 @@ FROM (VALUES
     (3, N'procedure', N'usp_RecycleInOneTransaction'),
     (4, N'procedure', N'usp_RetireIdle'),
     (5, N'procedure', N'usp_WaitForSlot'),
-    (6, N'function', N'ufn_ReadEnvelope'),
-    (7, N'function', N'ufn_WriteEnvelope')
+    (6, N'function', N'ufn_ReadEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
 

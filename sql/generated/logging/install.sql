@@ -173,7 +173,6 @@ FROM (VALUES
     (N'function', N'ufn_Queues'),
     (N'function', N'ufn_ReadBatch'),
     (N'function', N'ufn_ReadEnvelope'),
-    (N'function', N'ufn_WriteEnvelope'),
     (N'procedure', N'usp_AcknowledgeLanding'),
     (N'procedure', N'usp_AcquireConversation'),
     (N'procedure', N'usp_ArmTimer'),
@@ -2848,7 +2847,6 @@ GO
 CREATE OR ALTER PROCEDURE [logging].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.
@@ -2878,7 +2876,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 BEGIN
@@ -2900,7 +2897,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
@@ -2927,7 +2923,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
@@ -2998,7 +2993,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
@@ -3040,7 +3034,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_SendPrivately]
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
@@ -3117,7 +3110,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT,
     @conversationId uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Begins a dialog. Called inside a transaction. */
@@ -3187,7 +3179,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
@@ -3345,32 +3336,37 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = NULL;
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/logging/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/logging/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/logging/target'
-        SET @errors = @errors + N'@toService must be ''//redial/logging/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/logging/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/logging/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/logging/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = single. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = NULL,
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/logging/initiator'
+                THEN N'@fromService must be ''//redial/logging/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/logging/target'
+                THEN N'@toService must be ''//redial/logging/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/logging/contract'
+                THEN N'@onContract must be ''//redial/logging/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
+                THEN N'@messageType must be one of: ''//redial/logging/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = single. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -3383,7 +3379,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -3395,7 +3391,6 @@ BEGIN
             END;
 
             /* -- 2.2  The conversation: found, the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
             EXECUTE [logging].[usp_AcquireConversation]
                 @conversationKey = @conversationKey,
                 @deadHandle = @deadHandle,
@@ -4122,7 +4117,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4892,7 +4886,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -4916,7 +4909,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [logging].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -5041,7 +5033,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_FindPoison]
     @handle uniqueidentifier,
     @rows [logging].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
     @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -7401,8 +7392,7 @@ FROM (VALUES
     (3, N'procedure', N'usp_RecycleInOneTransaction'),
     (4, N'procedure', N'usp_RetireIdle'),
     (5, N'procedure', N'usp_WaitForSlot'),
-    (6, N'function', N'ufn_ReadEnvelope'),
-    (7, N'function', N'ufn_WriteEnvelope')
+    (6, N'function', N'ufn_ReadEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
 
@@ -7737,10 +7727,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'604db45d19bd0d3a7273639250e297ca37571659f2fad317ff997d61d229024f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'16487254e9863d968a9f78dd003a1267e911f15a3f97be03368a63b69c3b62a7'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'604db45d19bd0d3a7273639250e297ca37571659f2fad317ff997d61d229024f');
+    VALUES (N'logging', N'0.1.0', N'16487254e9863d968a9f78dd003a1267e911f15a3f97be03368a63b69c3b62a7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -154,7 +154,14 @@ BEGIN
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
                 FROM @keys AS k WHERE k.ConversationKey = @messageKey;
 
-                SET @body = [orders].[ufn_WriteEnvelope](@messageId, @messageKey, @keySequence, @body);
+                SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(@messageKey), 0))
+                        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(@messageKey), 0))
+                        + 0x000000000000
+                        + CONVERT(varbinary(1168), CONCAT(N'', @messageKey))
+                        ) + ISNULL(@body, 0x);
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0

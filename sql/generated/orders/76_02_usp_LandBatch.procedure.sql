@@ -5,7 +5,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [orders].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or

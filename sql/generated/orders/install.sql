@@ -173,7 +173,6 @@ FROM (VALUES
     (N'function', N'ufn_Queues'),
     (N'function', N'ufn_ReadBatch'),
     (N'function', N'ufn_ReadEnvelope'),
-    (N'function', N'ufn_WriteEnvelope'),
     (N'procedure', N'usp_AcknowledgeLanding'),
     (N'procedure', N'usp_AcquireConversation'),
     (N'procedure', N'usp_ArmTimer'),
@@ -2960,43 +2959,6 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 65_ufn_WriteEnvelope.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER FUNCTION [orders].[ufn_WriteEnvelope](
-    @messageId uniqueidentifier,        /* NULL: none */
-    @key nvarchar(200),                 /* NULL: none */
-    @keySequence bigint,                /* NULL: none; numbers begin at 1 */
-    @body varbinary(max)                /* NULL and empty are carried alike (F-107) */
-)
-RETURNS varbinary(max)
-AS
-/* Redial 0.1.0, configuration orders */
-/* A header of ours before the body (F-146). Bytes, all numbers big-endian:
-     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
-    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
-    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE. */
-BEGIN
-    DECLARE @keyBytes varbinary(400) = ISNULL(CONVERT(varbinary(400), @key), 0x);
-    DECLARE @login varbinary(256) = 0x;
-    DECLARE @app varbinary(256) = 0x;
-    DECLARE @host varbinary(256) = 0x;
-
-    RETURN CONVERT(varbinary(max), 0x52444C31)
-        + CONVERT(binary(2), 46 + DATALENGTH(@keyBytes) + DATALENGTH(@login) + DATALENGTH(@app) + DATALENGTH(@host))
-        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
-        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
-        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
-        + CONVERT(binary(2), DATALENGTH(@keyBytes))
-        + CONVERT(binary(2), DATALENGTH(@login))
-        + CONVERT(binary(2), DATALENGTH(@app))
-        + CONVERT(binary(2), DATALENGTH(@host))
-        + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 70_usp_ArmTimer.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -3004,7 +2966,6 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.
@@ -3034,7 +2995,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 BEGIN
@@ -3056,7 +3016,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
@@ -3083,7 +3042,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
@@ -3154,7 +3112,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
@@ -3196,7 +3153,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_SendPrivately]
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
@@ -3274,7 +3230,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
@@ -3372,7 +3327,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -3406,8 +3360,8 @@ BEGIN
             SET @handle = NULL;
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [orders].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-                   SEND commits; S locks would deadlock on conversion (F-122).
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
                    at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
@@ -3580,35 +3534,40 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = @key;
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
     DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint = NULL;
+    DECLARE @keySequence bigint;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/orders/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/orders/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/orders/target'
-        SET @errors = @errors + N'@toService must be ''//redial/orders/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/orders/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/orders/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/orders/event''. ';
-    /* DATALENGTH: LEN does not count spaces at the end. */
-    IF ISNULL(DATALENGTH(@key), 0) NOT BETWEEN 2 AND 400
-        SET @errors = @errors + N'@key must be 1 to 200 characters long: this configuration has key = application. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = @key,
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/orders/initiator'
+                THEN N'@fromService must be ''//redial/orders/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/orders/target'
+                THEN N'@toService must be ''//redial/orders/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/orders/contract'
+                THEN N'@onContract must be ''//redial/orders/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
+                THEN N'@messageType must be one of: ''//redial/orders/event''. ' END,
+            CASE WHEN ISNULL(DATALENGTH(@key), 0) NOT BETWEEN 2 AND 400     /* LEN does not count spaces at the end */
+                THEN N'@key must be 1 to 200 characters long: this configuration has key = application. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -3621,7 +3580,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -3633,12 +3592,34 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
-            EXECUTE [orders].[usp_AcquireConversation]
-                @conversationKey = @conversationKey,
-                @deadHandle = @deadHandle,
-                @ownsTransaction = @ownsTransaction,
-                @handle = @handle OUTPUT;
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+            FROM [orders].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
+
+            /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
+               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+            IF @handle IS NULL OR @attempt > 1
+               OR NOT EXISTS (SELECT 1
+                              FROM sys.conversation_endpoints AS ce
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                              WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
+                                AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
+               OR EXISTS (SELECT 1
+                          FROM [orders].[Gate] AS g
+                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                          WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                EXECUTE [orders].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
 
             /* -- 2.3  The key's next number. Only the owner of R comes here (F-147), so it is read
                        plainly, and written when the message is sent: a refused send leaves no gap -- */
@@ -3647,7 +3628,14 @@ BEGIN
                  FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* its own row, nobody else's */
                  WHERE ks.ConfigId = 1 AND ks.ConversationKey = @conversationKey), 0) + 1;
 
-            SET @body = [orders].[ufn_WriteEnvelope](@messageId, @conversationKey, @keySequence, @messageBody);
+            SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(@conversationKey), 0))
+                    + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                    + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                    + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(@conversationKey), 0))
+                    + 0x000000000000
+                    + CONVERT(varbinary(1168), CONCAT(N'', @conversationKey))
+                    ) + ISNULL(@messageBody, 0x);
 
             /* -- 2.4  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
@@ -3939,7 +3927,14 @@ BEGIN
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
                 FROM @keys AS k WHERE k.ConversationKey = @messageKey;
 
-                SET @body = [orders].[ufn_WriteEnvelope](@messageId, @messageKey, @keySequence, @body);
+                SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(@messageKey), 0))
+                        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(@messageKey), 0))
+                        + 0x000000000000
+                        + CONVERT(varbinary(1168), CONCAT(N'', @messageKey))
+                        ) + ISNULL(@body, 0x);
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
@@ -4384,7 +4379,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_RecycleConversation]
     @handle uniqueidentifier,
     @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, drop its row */
     @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only
@@ -4499,7 +4493,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -5223,7 +5216,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -5252,7 +5244,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [orders].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -5381,7 +5372,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_FindPoison]
     @handle uniqueidentifier,
     @rows [orders].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
     @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -7731,7 +7721,6 @@ IF EXISTS (SELECT 1
                (N'[orders].[ufn_Queues]'),
                (N'[orders].[ufn_ReadBatch]'),
                (N'[orders].[ufn_ReadEnvelope]'),
-               (N'[orders].[ufn_WriteEnvelope]'),
                (N'[orders].[usp_AcknowledgeLanding]'),
                (N'[orders].[usp_AcquireConversation]'),
                (N'[orders].[usp_ArmTimer]'),
@@ -7829,7 +7818,6 @@ IF EXISTS (SELECT 1
                (N'[orders].[ufn_Queues]'),
                (N'[orders].[ufn_ReadBatch]'),
                (N'[orders].[ufn_ReadEnvelope]'),
-               (N'[orders].[ufn_WriteEnvelope]'),
                (N'[orders].[usp_AcknowledgeLanding]'),
                (N'[orders].[usp_AcquireConversation]'),
                (N'[orders].[usp_ArmTimer]'),
@@ -8310,10 +8298,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2918f60865208a8bdd01b8592a33fc70021b8a0a8a90f47e4d490e480e5a01e2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'8498afe144f73f67420010c88b82c2b9f0c46dab02a7e27cac2c8f6a64e274fc'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'2918f60865208a8bdd01b8592a33fc70021b8a0a8a90f47e4d490e480e5a01e2');
+    VALUES (N'orders', N'0.1.0', N'8498afe144f73f67420010c88b82c2b9f0c46dab02a7e27cac2c8f6a64e274fc');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
