@@ -29,7 +29,7 @@ def lock_place(server: Server, key: tuple[Any, ...]) -> tuple[str, str, int, str
     if kind == "OBJECT":
         return "OBJECT", "", rest[0], "", rest[1]
     if kind == "APPLICATION":
-        return ("APPLICATION", "", rest[0], f"0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})", 0)
+        return ("APPLICATION", "", rest[0], f"{rest[2]}:[{rest[1][:32]}]:({short_hash(rest[1], 8)})", 0)
     if kind == "QUEUE":
         return "OBJECT", "", rest[0], "", rest[1]
     return kind, "", 0, ":".join(str(part) for part in rest), 0

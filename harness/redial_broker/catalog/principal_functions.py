@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
 from redial_broker.engine.collation import DEFAULT_COLLATION
+from redial_broker.engine.errors import SqlError
 from redial_broker.engine.lock_modes import combine
 from redial_broker.engine.types import INT, Variant, nvarchar
+from redial_broker.exec.principals import DB_OWNER, DBO
+from redial_broker.exec.tokens import principals_of
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
@@ -108,9 +111,19 @@ def server_property(session: SessionState, which: str) -> Variant | None:
 
 
 # ---------------------------------------------------------------------- application locks
-def applock_key(session: SessionState, resource: str) -> tuple[Any, ...]:
-    """The lock resource of an application lock: of the current database, name as given."""
-    return ("APPLICATION", session.database.id, resource[:255])
+def applock_key(session: SessionState, resource: str, principal: str) -> tuple[Any, ...]:
+    """The lock resource of an application lock: of the current database, name as given; each
+    principal has locks of its own (sp_getapplock's page).
+
+    Raises SqlError 15151 when the caller is neither that user or role, nor a member of it, nor in
+    db_owner; which number a server has for that is not documented.
+    """
+    database, user = session.database, session.user
+    found = database.principals.get(principal.lower())
+    mine: frozenset[int] = principals_of(database, user) if user is not None else frozenset()
+    if found is None or not (found.id in mine or DBO in mine or DB_OWNER in mine):
+        raise SqlError(15151, "find", "principal", principal)
+    return ("APPLICATION", database.id, resource[:255], found.id)
 
 
 def applock_holder(session: SessionState, owner: str) -> Any:
@@ -124,7 +137,7 @@ def applock_holder(session: SessionState, owner: str) -> Any:
 def applock_mode(session: SessionState, principal: str, resource: str, owner: str) -> str:
     """Mode in which the caller holds an application lock: NoLock when it does not."""
     holder = applock_holder(session, owner)
-    mode = holder.locks.get(applock_key(session, resource)) if holder is not None else None
+    mode = holder.locks.get(applock_key(session, resource, principal)) if holder is not None else None
     return LOCK_NAMES.get(mode or "", "NoLock")
 
 
@@ -139,7 +152,7 @@ def applock_test(
     if wanted is None:
         return None
     holder = applock_holder(session, owner)
-    key = applock_key(session, resource)
+    key = applock_key(session, resource, principal)
     held = holder.locks.get(key) if holder is not None else None
     if held is not None:
         wanted = combine(held, wanted)

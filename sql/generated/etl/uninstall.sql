@@ -717,28 +717,30 @@ FROM (VALUES
     (33, N'procedure', N'usp_RecordPoison'),
     (34, N'procedure', N'usp_RecycleConversation'),
     (35, N'procedure', N'usp_RecycleInOneTransaction'),
-    (36, N'procedure', N'usp_ReplayDeadLetter'),
-    (37, N'procedure', N'usp_ResendPending'),
-    (38, N'procedure', N'usp_ResendStranded'),
-    (39, N'procedure', N'usp_RetireIdle'),
-    (40, N'procedure', N'usp_SeesPending'),
-    (41, N'procedure', N'usp_Send'),
-    (42, N'procedure', N'usp_SendBatch'),
-    (43, N'procedure', N'usp_SendEndOfStream'),
-    (44, N'procedure', N'usp_SenderActivation'),
-    (45, N'procedure', N'usp_SendMessages'),
-    (46, N'procedure', N'usp_SendPrivately'),
-    (47, N'procedure', N'usp_TargetActivation'),
-    (48, N'procedure', N'usp_WaitForSlot'),
-    (49, N'function', N'ufn_Conversations'),
-    (50, N'function', N'ufn_HealthBroker'),
-    (51, N'function', N'ufn_HealthConversations'),
-    (52, N'function', N'ufn_HealthData'),
-    (53, N'function', N'ufn_Leaked'),
-    (54, N'function', N'ufn_Pending'),
-    (55, N'function', N'ufn_Queues'),
-    (56, N'function', N'ufn_ReadBatch'),
-    (57, N'function', N'ufn_ReadEnvelope')
+    (36, N'procedure', N'usp_RehearseLanding'),
+    (37, N'procedure', N'usp_ReplayDeadLetter'),
+    (38, N'procedure', N'usp_ResendPending'),
+    (39, N'procedure', N'usp_ResendStranded'),
+    (40, N'procedure', N'usp_RetireIdle'),
+    (41, N'procedure', N'usp_SeesPending'),
+    (42, N'procedure', N'usp_Send'),
+    (43, N'procedure', N'usp_SendBatch'),
+    (44, N'procedure', N'usp_SendEndOfStream'),
+    (45, N'procedure', N'usp_SenderActivation'),
+    (46, N'procedure', N'usp_SendMessages'),
+    (47, N'procedure', N'usp_SendPrivately'),
+    (48, N'procedure', N'usp_TakeTurn'),
+    (49, N'procedure', N'usp_TargetActivation'),
+    (50, N'procedure', N'usp_WaitForSlot'),
+    (51, N'function', N'ufn_Conversations'),
+    (52, N'function', N'ufn_HealthBroker'),
+    (53, N'function', N'ufn_HealthConversations'),
+    (54, N'function', N'ufn_HealthData'),
+    (55, N'function', N'ufn_Leaked'),
+    (56, N'function', N'ufn_Pending'),
+    (57, N'function', N'ufn_Queues'),
+    (58, N'function', N'ufn_ReadBatch'),
+    (59, N'function', N'ufn_ReadEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'etl') AND o.name = k.Name;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
@@ -746,8 +748,8 @@ SELECT k.Ordinal, N'TYPE', k.Name,
     CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
 FROM (VALUES
-    (58, N'MessageBatch'),
-    (59, N'ReceivedBatch')
+    (60, N'MessageBatch'),
+    (61, N'ReceivedBatch')
 ) AS k(Ordinal, Name)
 INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'etl') AND t.name = k.Name;
 

@@ -17,6 +17,7 @@ BEGIN
 
     INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
+
     RETURN 0;
 END;
 GO

@@ -27,8 +27,9 @@ FROM (VALUES
     (2, N'procedure', N'usp_RecycleConversation'),
     (3, N'procedure', N'usp_RecycleInOneTransaction'),
     (4, N'procedure', N'usp_RetireIdle'),
-    (5, N'procedure', N'usp_WaitForSlot'),
-    (6, N'function', N'ufn_ReadEnvelope')
+    (5, N'procedure', N'usp_TakeTurn'),
+    (6, N'procedure', N'usp_WaitForSlot'),
+    (7, N'function', N'ufn_ReadEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
 

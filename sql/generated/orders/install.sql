@@ -200,6 +200,7 @@ FROM (VALUES
     (N'procedure', N'usp_RecordPoison'),
     (N'procedure', N'usp_RecycleConversation'),
     (N'procedure', N'usp_RecycleInOneTransaction'),
+    (N'procedure', N'usp_RehearseLanding'),
     (N'procedure', N'usp_ReplayDeadLetter'),
     (N'procedure', N'usp_ResendPending'),
     (N'procedure', N'usp_ResendStranded'),
@@ -211,6 +212,7 @@ FROM (VALUES
     (N'procedure', N'usp_SenderActivation'),
     (N'procedure', N'usp_SendMessages'),
     (N'procedure', N'usp_SendPrivately'),
+    (N'procedure', N'usp_TakeTurn'),
     (N'procedure', N'usp_TargetActivation'),
     (N'procedure', N'usp_WaitForSlot'),
     (N'view', N'vw_Conversations'),
@@ -3000,10 +3002,21 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    INSERT INTO [orders].[ErrorLog]
-        (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
-    VALUES
-        (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @line int = ERROR_LINE();
+    SET @message = ISNULL(@message, ERROR_MESSAGE());
+
+    BEGIN TRY
+        INSERT INTO [orders].[ErrorLog]
+            (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
+        VALUES
+            (@procedureName, @handle, @sequence, @number, @line, @message);
+    END TRY
+    BEGIN CATCH
+        /* No room for a line (1105, 9002), say. Who logs goes on; only who has work open must know. */
+        IF @@TRANCOUNT > 0
+            THROW;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5224,13 +5237,13 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
 
-    /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
     INSERT INTO [orders].[Landing]
         (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
          ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
     SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
         e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
     FROM [orders].[ufn_ReadEnvelope](@body) AS e;
+
     RETURN 0;
 END;
 GO
@@ -5258,7 +5271,6 @@ BEGIN
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @tries int;
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
@@ -5293,9 +5305,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
-        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
         INSERT INTO [orders].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
              ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
@@ -5305,15 +5315,13 @@ BEGIN
         CROSS APPLY [orders].[ufn_ReadEnvelope](r.Body) AS e
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
-
         RETURN 0;
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
-           trouble (disk, memory): no row is to blame. */
-        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+           trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
+        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
             THROW;
-        ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -5331,26 +5339,15 @@ BEGIN
         IF @@ROWCOUNT = 0
             BREAK;
 
-        SET @tries = ISNULL(@tries, 0) + 1;
         SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [orders].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
-            SET @tries = 0;
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() = 1222
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
-            /* A lock that did not come blames no row (F-367): again, a little later. Not by a rollback:
-               everybody who meets that lock would roll back too, and five switch the queue off. */
-            IF ERROR_NUMBER() = 1222 AND @tries < 3
-            BEGIN
-                WAITFOR DELAY '00:00:02';
-                SET @row = @row - 1;    /* the same one again: RowId is a whole number */
-                CONTINUE;
-            END;
-            SET @tries = 0;
             INSERT INTO [orders].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
@@ -5370,32 +5367,34 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [orders].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
-    @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
+    @rows [orders].[ReceivedBatch] READONLY    /* table variables survive the rollback */
 AS
 /* Redial 0.1.0, configuration orders */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
    receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
    to blame itself: what failed may not fail again when it is tried alone.
-   A deadlock (1205) and a lock that did not come (1222) blame no row the first time; the second time a
-   row is to blame that meets a lock alone too, the third time a batch of one whatever it does alone: not
-   even they may bring the queue to five rollbacks (F-367). */
+   Returns 0, or 1 when the queue was switched off while the server was in trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
+    DECLARE @left int;
     DECLARE @row int = 0;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
-    /* Blamed for locks: up to the limit at once, for so many rollbacks have been already. */
-    DECLARE @attempts int = CASE WHEN @lockErrors > 1 THEN 1 ELSE 1 END;
 
-    IF @lockErrors = 1
-        RETURN 0;
+    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
+    IF (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (1205, 1222)
+    BEGIN
+        EXECUTE @left = [orders].[usp_RehearseLanding] @conversationId, @handle, @rows;
+        RETURN @left;
+    END;
+
+    DECLARE @attempts int = 1;
 
     WHILE 1 = 1
     BEGIN
@@ -5417,7 +5416,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF (@lockErrors > 1 OR ERROR_NUMBER() NOT IN (1205, 1222))
+            IF ERROR_NUMBER() NOT IN (1205, 1222)
                AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
@@ -5427,10 +5426,107 @@ BEGIN
     END;
 
     /* Here the error is the one of the batch again. */
-    IF @tried = 1 AND @failed = 0 AND @lockErrors <> 2
+    IF @tried = 1 AND @failed = 0
         EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
 
     RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_03_usp_RehearseLanding.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_RehearseLanding]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [orders].[ReceivedBatch] READONLY    /* the batch that was rolled back */
+AS
+/* Redial 0.1.0, configuration orders */
+/* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
+   So the batch is tried in a transaction that is always undone, until it would land, and between two
+   attempts we wait, holding nothing: a second, then longer, a minute at most.
+   Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 0;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+                BREAK;                  /* a row is to blame after all: the next RECEIVE finds which */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]')
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 0
+    BEGIN
+        SET @message = CONCAT(N'Landing goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [orders].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_03_usp_TakeTurn.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_TakeTurn]
+    @take bit                           /* 1: wait for the turn, 10 seconds at most; 0: give it back */
+AS
+/* Redial 0.1.0, configuration orders */
+/* The turn to roll back. A reader keeps it until it has committed something: readers that meet doomed rows
+   together would reach five rollbacks in a row, and the queue would go off (F-162). The session's lock, for
+   it outlives the rollback. Of the module user: for a lock of everybody's (public) anybody could ask.
+   Returns 0 or more with the turn, -1 without: refused or timed out, and then on without it. Not asked for
+   after a deadlock: the others wait for what is held here. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @turn int = -1;
+    DECLARE @name nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[orders].[TargetQueue]'));
+
+    BEGIN TRY
+        IF @take = 1
+            EXECUTE @turn = sys.sp_getapplock @Resource = @name, @LockMode = N'Exclusive',
+                @LockOwner = N'Session', @LockTimeout = 10000, @DbPrincipal = N'orders_module';
+        ELSE
+            EXECUTE sys.sp_releaseapplock @Resource = @name, @LockOwner = N'Session', @DbPrincipal = N'orders_module';
+    END TRY
+    BEGIN CATCH
+        SET @turn = -1;
+    END CATCH;
+
+    RETURN @turn;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5448,8 +5544,9 @@ AS
    the copies of messages that have arrived (F-461). */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
     /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
        a system message has one (F-141), and an error here would be one of RECEIVE itself. */
@@ -5461,8 +5558,9 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows [orders].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
-                                           and nobody says one of a type will do (F-161) */
+    DECLARE @rows [orders].[ReceivedBatch];   /* the same, numbered, where rows are looked at one by one:
+                                           RECEIVE INTO takes a table variable, and nobody says one of a
+                                           type will do (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
@@ -5471,53 +5569,44 @@ BEGIN
     DECLARE @errorBody varbinary(max);
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
-    DECLARE @more bit;
-    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
-    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
-    DECLARE @lockErrors int = 0;        /* rollbacks in a row after 1205 or 1222 (F-367) */
+    DECLARE @landed bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
+    DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
+    DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[orders].[TargetQueue]'));
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
         IF @turn >= 0 AND @suspect IS NULL
-        BEGIN
-            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
-            SET @turn = -1;
-        END;
+            EXECUTE @turn = [orders].[usp_TakeTurn] @take = 0;
 
-        SET @phase = 0;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @code = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-        DELETE FROM @rows;              /* no batch, nobody to blame in CATCH */
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
             IF @suspect IS NOT NULL
             BEGIN
                 /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
                    a commit whatever the other conversations hold (F-162). */
-                RECEIVE TOP (1)
-                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [orders].[TargetQueue]
-                INTO @received
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [orders].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
             END
             ELSE
             BEGIN
                 WAITFOR (
-                    RECEIVE TOP (100)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [orders].[TargetQueue]
-                    INTO @received
+                    RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [orders].[TargetQueue] INTO @received
                 ), TIMEOUT 1000;
             END;
 
-            SET @handle = NULL;
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
 
             IF @handle IS NULL
@@ -5526,81 +5615,96 @@ BEGIN
                 IF @suspect IS NULL
                     RETURN 0;
 
-                SELECT @suspect = NULL, @lockErrors = 0;    /* another reader took its rows */
+                SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
 
             SET @phase = 1;
-            SET @ended = 0;
-            SET @failed = 0;
-            SET @more = 1;
-            SELECT @conversationId = NULL, @state = NULL, @code = NULL;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce
                 WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
-            WHILE @more = 1
+            WHILE 1 = 1
             BEGIN
-                SET @more = 0;
+                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                    @ended = @ended | MAX(CASE WHEN r.MessageType IN (N'EndOfStream',
+                        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog') THEN 1 ELSE 0 END)
+                FROM @received AS r;
 
-                SET @errorBody = NULL;
-                SELECT @failed = 1, @errorBody = r.Body
-                FROM @received AS r
-                WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
-                IF @errorBody IS NOT NULL
+                IF @failed = 1
+                BEGIN
+                    SELECT @errorBody = r.Body FROM @received AS r
+                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
                     EXECUTE [orders].[usp_ReadErrorBody] @messageBody = @errorBody,
                         @code = @code OUTPUT, @description = @description OUTPUT;
-                /* A positive code is of somebody who ended the sender's side. */
-                IF @code > 0
-                   OR EXISTS (SELECT 1 FROM @received AS r
-                              WHERE r.MessageType IN (N'EndOfStream',
-                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'))
-                    SET @ended = 1;
+                    IF @code > 0        /* somebody has ended the sender's side */
+                        SET @ended = 1;
+                END;
 
-                /* -------------------------------------------------------------------------------- */
-                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
-                /* -------------------------------------------------------------------------------- */
-                INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-
+                /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
                    so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
                    would ask for the next key too, which a sender may just be writing (F-461). The
                    broker's own rows may have a number that is a message's (F-141). */
                 DELETE sm
-                FROM @rows AS r
+                FROM @received AS r
                 INNER LOOP JOIN [orders].[SentMessage] AS sm
                         WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
                 WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
-                EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
-
-                DELETE FROM @rows;      /* what fails from here on is no row's fault */
-
-                /* -------------------------------------------------------------------------------- */
-                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
-                /* -------------------------------------------------------------------------------- */
-                IF @failed = 1
+                /* As one and at once, unless something is known against a row of this dialog. */
+                SET @landed = 0;
+                IF NOT EXISTS (SELECT 1
+                               FROM [orders].[PoisonAttempt] AS pa
+                                   WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
+                               WHERE pa.ConversationHandle = @handle)
                 BEGIN
-                    DELETE FROM @received;
-                    RECEIVE TOP (100)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [orders].[TargetQueue]
-                    INTO @received
-                    WHERE conversation_handle = @handle;
-                    IF EXISTS (SELECT 1 FROM @received)
-                        SET @more = 1;
+                    BEGIN TRY
+                        INSERT INTO [orders].[Landing]
+                            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+                             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+                        SELECT @conversationId, @handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), e.Body,
+                            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+                        FROM @received AS r
+                        CROSS APPLY [orders].[ufn_ReadEnvelope](r.Body) AS e
+                        ORDER BY r.QueuingOrder;
+                        SET @landed = 1;
+                    END TRY
+                    BEGIN CATCH
+                        /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
+                        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
+                            THROW;
+                    END CATCH;
                 END;
+
+                IF @landed = 0
+                BEGIN
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+                    EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
+                SET @phase = 2;         /* what fails from here on is no row's fault */
+
+                /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
+                IF @failed = 0
+                    BREAK;
+
+                DELETE FROM @received;
+                RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [orders].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
+                IF NOT EXISTS (SELECT 1 FROM @received)
+                    BREAK;
+                SET @phase = 1;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator -- */
             /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
                sides, and a sender may still have a message on the way in an open transaction. So it is
                the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
@@ -5614,35 +5718,28 @@ BEGIN
             /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
             IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
             BEGIN
-                DELETE pa
-                FROM [orders].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-                WHERE pa.ConversationHandle = @handle;
-                END CONVERSATION @handle;
+                IF @handle = @spared
+                    EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle,
+                        @message = N'All has landed; the conversation is left as it is, for its END has failed twice: see the errors before. Next: usp_EndLeaked.';
+                ELSE
+                BEGIN
+                    DELETE pa
+                    FROM [orders].[PoisonAttempt] AS pa
+                        WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
+                    WHERE pa.ConversationHandle = @handle;
+                    END CONVERSATION @handle;
+                END;
             END;
 
             COMMIT TRANSACTION;
 
-            SELECT @suspect = NULL, @lockErrors = 0;
+            SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
-            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
-            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
-            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
-            /* ------------------------------------------------------------------------------------ */
-            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205
+            /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
+            IF @phase <> 0 AND @turn < 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
                AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-            BEGIN
-                BEGIN TRY
-                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
-                        @LockOwner = N'Session', @LockTimeout = 10000;
-                END TRY
-                BEGIN CATCH
-                    SET @turn = -1;
-                END CATCH;
-            END;
+                EXECUTE @turn = [orders].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
@@ -5650,26 +5747,31 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-            BEGIN
-                SET @lockErrors = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN @lockErrors + 1 ELSE 0 END;
-                EXECUTE [orders].[usp_FindPoison] @conversationId, @handle, @rows, @lockErrors;
-                SET @suspect = @handle;
+            IF @phase = 0
+                BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
 
-                IF ERROR_NUMBER() = 1222
-                    WAITFOR DELAY '00:00:02';   /* nothing is held; time for whoever holds that lock */
-            END
-            ELSE
+            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            IF @phase = 2 AND @suspect = @handle
+                SET @spared = @handle;
+            SET @suspect = @handle;
+
+            IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
             BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
-                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
-                   no row. */
-                IF @turn >= 0
-                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
-                RETURN 1;
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
             END;
+            EXECUTE @left = [orders].[usp_FindPoison] @conversationId, @handle, @rows;
+            DELETE FROM @rows;
+            IF @left <> 0
+                BREAK;
         END CATCH;
     END;
+
+    IF @turn >= 0
+        EXECUTE [orders].[usp_TakeTurn] @take = 0;
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -7745,6 +7847,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_ReadErrorBody]'),
                (N'[orders].[usp_RecordPoison]'),
                (N'[orders].[usp_RecycleConversation]'),
+               (N'[orders].[usp_RehearseLanding]'),
                (N'[orders].[usp_ReplayDeadLetter]'),
                (N'[orders].[usp_ResendPending]'),
                (N'[orders].[usp_ResendStranded]'),
@@ -7756,6 +7859,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_SenderActivation]'),
                (N'[orders].[usp_SendMessages]'),
                (N'[orders].[usp_SendPrivately]'),
+               (N'[orders].[usp_TakeTurn]'),
                (N'[orders].[usp_TargetActivation]'),
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
@@ -7842,6 +7946,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_ReadErrorBody]'),
                (N'[orders].[usp_RecordPoison]'),
                (N'[orders].[usp_RecycleConversation]'),
+               (N'[orders].[usp_RehearseLanding]'),
                (N'[orders].[usp_ReplayDeadLetter]'),
                (N'[orders].[usp_ResendPending]'),
                (N'[orders].[usp_ResendStranded]'),
@@ -7853,6 +7958,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_SenderActivation]'),
                (N'[orders].[usp_SendMessages]'),
                (N'[orders].[usp_SendPrivately]'),
+               (N'[orders].[usp_TakeTurn]'),
                (N'[orders].[usp_TargetActivation]'),
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
@@ -8298,10 +8404,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8498afe144f73f67420010c88b82c2b9f0c46dab02a7e27cac2c8f6a64e274fc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cf4e8dcb3f53e6b3554d70a8970eb86c53ed1d6f5da72a2de26a142c4f3ee550'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'8498afe144f73f67420010c88b82c2b9f0c46dab02a7e27cac2c8f6a64e274fc');
+    VALUES (N'orders', N'0.1.0', N'cf4e8dcb3f53e6b3554d70a8970eb86c53ed1d6f5da72a2de26a142c4f3ee550');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
