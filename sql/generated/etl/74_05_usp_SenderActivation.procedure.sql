@@ -12,6 +12,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -28,8 +29,10 @@ BEGIN
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -182,19 +185,26 @@ BEGIN
                 EXECUTE [etl].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
-               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            IF @phase = 0
+                RETURN 1;               /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
+
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. */
+            SET @left = 0;
+            IF ERROR_SEVERITY() >= 17
+                EXECUTE @left = [etl].[usp_WaitForServer] @handle = @handle;
+            IF @left <> 0
                 RETURN 1;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
+            IF @phase = 1 AND ((ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) AND ERROR_SEVERITY() < 17) OR @rollbacks > 2)
                 EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO

@@ -101,6 +101,7 @@ FROM (VALUES
     (N'procedure', N'usp_SendPrivately'),
     (N'procedure', N'usp_TakeTurn'),
     (N'procedure', N'usp_TargetActivation'),
+    (N'procedure', N'usp_WaitForServer'),
     (N'procedure', N'usp_WaitForSlot'),
     (N'view', N'vw_Conversations'),
     (N'view', N'vw_DeadLetters'),

@@ -9,8 +9,8 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
    did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
-   So the batch is tried in a transaction that is always undone, until it would land, and between two
-   attempts we wait, holding nothing: a second, then longer, a minute at most.
+   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
+   we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
@@ -33,7 +33,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-                BREAK;                  /* a row is to blame after all: the next RECEIVE finds which */
+                BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
         IF NOT EXISTS (SELECT 1
@@ -49,7 +49,7 @@ BEGIN
 
     IF @seconds > 0
     BEGIN
-        SET @message = CONCAT(N'Landing goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
             N' seconds of waiting: see the error before. Nothing was lost.');
         EXECUTE [logging].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
     END;

@@ -214,6 +214,7 @@ FROM (VALUES
     (N'procedure', N'usp_SendPrivately'),
     (N'procedure', N'usp_TakeTurn'),
     (N'procedure', N'usp_TargetActivation'),
+    (N'procedure', N'usp_WaitForServer'),
     (N'procedure', N'usp_WaitForSlot'),
     (N'view', N'vw_Conversations'),
     (N'view', N'vw_DeadLetters'),
@@ -4612,6 +4613,66 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 74_04_usp_WaitForServer.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_WaitForServer]
+    @handle uniqueidentifier            /* the conversation it happened on */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
+   nothing: a second, then longer, a minute at most.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 0;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            INSERT INTO [logging].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[logging].[InitiatorQueue]')
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 0
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_05_usp_SenderActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -4627,6 +4688,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -4643,8 +4705,10 @@ BEGIN
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -4796,20 +4860,27 @@ BEGIN
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
-               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            IF @phase = 0
+                RETURN 1;               /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
+
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. */
+            SET @left = 0;
+            IF ERROR_SEVERITY() >= 17
+                EXECUTE @left = [logging].[usp_WaitForServer] @handle = @handle;
+            IF @left <> 0
                 RETURN 1;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
+            IF @phase = 1 AND ((ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) AND ERROR_SEVERITY() < 17) OR @rollbacks > 2)
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5108,8 +5179,8 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
    did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
-   So the batch is tried in a transaction that is always undone, until it would land, and between two
-   attempts we wait, holding nothing: a second, then longer, a minute at most.
+   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
+   we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
@@ -5132,7 +5203,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-                BREAK;                  /* a row is to blame after all: the next RECEIVE finds which */
+                BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
         IF NOT EXISTS (SELECT 1
@@ -5148,7 +5219,7 @@ BEGIN
 
     IF @seconds > 0
     BEGIN
-        SET @message = CONCAT(N'Landing goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
             N' seconds of waiting: see the error before. Nothing was lost.');
         EXECUTE [logging].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
     END;
@@ -7234,6 +7305,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_SendMessages]'),
                (N'[logging].[usp_SendPrivately]'),
                (N'[logging].[usp_TargetActivation]'),
+               (N'[logging].[usp_WaitForServer]'),
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
@@ -7328,6 +7400,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_SendMessages]'),
                (N'[logging].[usp_SendPrivately]'),
                (N'[logging].[usp_TargetActivation]'),
+               (N'[logging].[usp_WaitForServer]'),
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
@@ -7811,10 +7884,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6462e6435949d4bdf849d77c889ffeaf2652f938bd88440206d80bb5a2c4e862'
+           ORDER BY h.DeploymentId DESC), N'') <> N'666a0f6d6369ea081931ff14a14960d555f78203d3f7351154f647286dd18d0b'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'6462e6435949d4bdf849d77c889ffeaf2652f938bd88440206d80bb5a2c4e862');
+    VALUES (N'logging', N'0.1.0', N'666a0f6d6369ea081931ff14a14960d555f78203d3f7351154f647286dd18d0b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -214,6 +214,7 @@ FROM (VALUES
     (N'procedure', N'usp_SendPrivately'),
     (N'procedure', N'usp_TakeTurn'),
     (N'procedure', N'usp_TargetActivation'),
+    (N'procedure', N'usp_WaitForServer'),
     (N'procedure', N'usp_WaitForSlot'),
     (N'view', N'vw_Conversations'),
     (N'view', N'vw_DeadLetters'),
@@ -2247,8 +2248,12 @@ CREATE OR ALTER FUNCTION [orders].[ufn_ReadEnvelope](
 RETURNS TABLE   -- noqa: CP05
 AS
 /* Redial 0.1.0, configuration orders */
-/* What ufn_WriteEnvelope wrote: always one row. Nothing here can raise an error, whatever the bytes
-   are (F-146): a body without a whole header comes back as it is, with NULL in every other column. */
+/* The header usp_Send puts before a body (F-146), and the body: always one row. Bytes, numbers big-endian:
+     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
+    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
+    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE.
+   Nothing here can raise an error, whatever the bytes are: a body without a whole header comes back as it
+   is, with NULL in every other column. */
 RETURN
 (
     SELECT
@@ -4988,6 +4993,66 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 74_04_usp_WaitForServer.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
+    @handle uniqueidentifier            /* the conversation it happened on */
+AS
+/* Redial 0.1.0, configuration orders */
+/* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
+   nothing: a second, then longer, a minute at most.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 0;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            INSERT INTO [orders].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]')
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 0
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [orders].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_05_usp_SenderActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5003,6 +5068,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -5021,8 +5087,10 @@ BEGIN
     DECLARE @waitMs int;
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -5201,20 +5269,27 @@ BEGIN
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
-               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            IF @phase = 0
+                RETURN 1;               /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
+
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. */
+            SET @left = 0;
+            IF ERROR_SEVERITY() >= 17
+                EXECUTE @left = [orders].[usp_WaitForServer] @handle = @handle;
+            IF @left <> 0
                 RETURN 1;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
+            IF @phase = 1 AND ((ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) AND ERROR_SEVERITY() < 17) OR @rollbacks > 2)
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5446,8 +5521,8 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
    did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
-   So the batch is tried in a transaction that is always undone, until it would land, and between two
-   attempts we wait, holding nothing: a second, then longer, a minute at most.
+   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
+   we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
@@ -5470,7 +5545,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-                BREAK;                  /* a row is to blame after all: the next RECEIVE finds which */
+                BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
         IF NOT EXISTS (SELECT 1
@@ -5486,7 +5561,7 @@ BEGIN
 
     IF @seconds > 0
     BEGIN
-        SET @message = CONCAT(N'Landing goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
             N' seconds of waiting: see the error before. Nothing was lost.');
         EXECUTE [orders].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
     END;
@@ -7861,6 +7936,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_SendPrivately]'),
                (N'[orders].[usp_TakeTurn]'),
                (N'[orders].[usp_TargetActivation]'),
+               (N'[orders].[usp_WaitForServer]'),
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
@@ -7960,6 +8036,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_SendPrivately]'),
                (N'[orders].[usp_TakeTurn]'),
                (N'[orders].[usp_TargetActivation]'),
+               (N'[orders].[usp_WaitForServer]'),
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
@@ -8404,10 +8481,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cf4e8dcb3f53e6b3554d70a8970eb86c53ed1d6f5da72a2de26a142c4f3ee550'
+           ORDER BY h.DeploymentId DESC), N'') <> N'158272c132a795f280420813bc3a7f219ee5e50b57d158b6ca45ed32878ae922'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'cf4e8dcb3f53e6b3554d70a8970eb86c53ed1d6f5da72a2de26a142c4f3ee550');
+    VALUES (N'orders', N'0.1.0', N'158272c132a795f280420813bc3a7f219ee5e50b57d158b6ca45ed32878ae922');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -731,16 +731,17 @@ FROM (VALUES
     (47, N'procedure', N'usp_SendPrivately'),
     (48, N'procedure', N'usp_TakeTurn'),
     (49, N'procedure', N'usp_TargetActivation'),
-    (50, N'procedure', N'usp_WaitForSlot'),
-    (51, N'function', N'ufn_Conversations'),
-    (52, N'function', N'ufn_HealthBroker'),
-    (53, N'function', N'ufn_HealthConversations'),
-    (54, N'function', N'ufn_HealthData'),
-    (55, N'function', N'ufn_Leaked'),
-    (56, N'function', N'ufn_Pending'),
-    (57, N'function', N'ufn_Queues'),
-    (58, N'function', N'ufn_ReadBatch'),
-    (59, N'function', N'ufn_ReadEnvelope')
+    (50, N'procedure', N'usp_WaitForServer'),
+    (51, N'procedure', N'usp_WaitForSlot'),
+    (52, N'function', N'ufn_Conversations'),
+    (53, N'function', N'ufn_HealthBroker'),
+    (54, N'function', N'ufn_HealthConversations'),
+    (55, N'function', N'ufn_HealthData'),
+    (56, N'function', N'ufn_Leaked'),
+    (57, N'function', N'ufn_Pending'),
+    (58, N'function', N'ufn_Queues'),
+    (59, N'function', N'ufn_ReadBatch'),
+    (60, N'function', N'ufn_ReadEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
@@ -748,8 +749,8 @@ SELECT k.Ordinal, N'TYPE', k.Name,
     CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
 FROM (VALUES
-    (60, N'MessageBatch'),
-    (61, N'ReceivedBatch')
+    (61, N'MessageBatch'),
+    (62, N'ReceivedBatch')
 ) AS k(Ordinal, Name)
 INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'orders') AND t.name = k.Name;
 
