@@ -30,6 +30,10 @@ MESSAGES: dict[int, tuple[int, str]] = {
         16,
         'Cannot find the object "%s" because it does not exist or you do not have permissions.',
     ),
+    1105: (
+        17,
+        "Could not allocate space for object '%s'%s in database '%s' because the '%s' filegroup is full.",
+    ),
     1205: (
         13,
         "Transaction (Process ID %d) was deadlocked on %s resources with another process "
@@ -302,6 +306,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     8172: (16, 'The argument %s of the XML data type method "%s" must be a string literal.'),
     8178: (16, "The parameterized query '%s' expects the parameter '%s', which was not supplied."),
     8179: (16, "Could not find prepared statement with handle %d."),
+    9002: (17, "The transaction log for database '%s' is full due to '%s'."),
     9400: (16, "XML parsing: line %d, character %d, unexpected end of input"),
     9402: (16, "XML parsing: line %d, character %d, unable to switch the encoding"),
     9410: (16, "XML parsing: line %d, character %d, whitespace expected"),

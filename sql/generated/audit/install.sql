@@ -4813,7 +4813,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_WaitForServer]
 AS
 /* Redial 0.1.0, configuration audit */
 /* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
-   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473). So something
    is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
    nothing: a second, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
@@ -5331,7 +5331,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration audit */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
@@ -5636,7 +5636,7 @@ BEGIN
             IF @phase = 0
                 BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
@@ -8288,10 +8288,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'72e8334ba72df790ebc12d2ccde332081ab7f85d70ee4dc941545d50abe5f333'
+           ORDER BY h.DeploymentId DESC), N'') <> N'374572c67e95e7941586fa94e4d61ce642f0b017d952a144065ff86783a21eda'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'72e8334ba72df790ebc12d2ccde332081ab7f85d70ee4dc941545d50abe5f333');
+    VALUES (N'audit', N'0.1.0', N'374572c67e95e7941586fa94e4d61ce642f0b017d952a144065ff86783a21eda');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -6,7 +6,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_WaitForServer]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
-   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473). So something
    is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
    nothing: a second, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */

@@ -187,7 +187,7 @@ BEGIN
             IF @phase = 0
                 BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;

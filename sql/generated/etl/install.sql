@@ -4922,7 +4922,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_WaitForServer]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
-   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473). So something
    is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
    nothing: a second, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
@@ -5531,7 +5531,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
@@ -5807,7 +5807,7 @@ BEGIN
             IF @phase = 0
                 BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
@@ -8562,10 +8562,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5902123166514a2700044debac959aa6c1178feeac32d45b598889c03fa2ca6a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a9ddb7452c2efaf22f41df4bc11f8c24af6c32ff60b263486c94d7912c367569'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'5902123166514a2700044debac959aa6c1178feeac32d45b598889c03fa2ca6a');
+    VALUES (N'etl', N'0.1.0', N'a9ddb7452c2efaf22f41df4bc11f8c24af6c32ff60b263486c94d7912c367569');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

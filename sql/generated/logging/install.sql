@@ -4622,7 +4622,7 @@ CREATE OR ALTER PROCEDURE [logging].[usp_WaitForServer]
 AS
 /* Redial 0.1.0, configuration logging */
 /* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
-   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473). So something
    is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
    nothing: a second, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
@@ -5178,7 +5178,7 @@ CREATE OR ALTER PROCEDURE [logging].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration logging */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
@@ -5434,7 +5434,7 @@ BEGIN
             IF @phase = 0
                 BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
@@ -7884,10 +7884,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'666a0f6d6369ea081931ff14a14960d555f78203d3f7351154f647286dd18d0b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f1ba76272233095d4fcc1100a15a78d61befd218735140ae9383933840b32f0b'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'666a0f6d6369ea081931ff14a14960d555f78203d3f7351154f647286dd18d0b');
+    VALUES (N'logging', N'0.1.0', N'f1ba76272233095d4fcc1100a15a78d61befd218735140ae9383933840b32f0b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

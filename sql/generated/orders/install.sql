@@ -5002,7 +5002,7 @@ CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
 AS
 /* Redial 0.1.0, configuration orders */
 /* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
-   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118). So something
+   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473). So something
    is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
    nothing: a second, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
@@ -5520,7 +5520,7 @@ CREATE OR ALTER PROCEDURE [orders].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration orders */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-118).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
@@ -5825,7 +5825,7 @@ BEGIN
             IF @phase = 0
                 BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
@@ -8481,10 +8481,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'158272c132a795f280420813bc3a7f219ee5e50b57d158b6ca45ed32878ae922'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd41644835c840225776c6a5b033dc64ed6e411d1cb8bf369eda8b53c83ef1e05'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'158272c132a795f280420813bc3a7f219ee5e50b57d158b6ca45ed32878ae922');
+    VALUES (N'orders', N'0.1.0', N'd41644835c840225776c6a5b033dc64ed6e411d1cb8bf369eda8b53c83ef1e05');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
