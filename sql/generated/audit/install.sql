@@ -3675,9 +3675,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Inputs: the first ten wrong ones are named, then one error is raised -- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -3708,9 +3706,7 @@ BEGIN
         THROW 50150, @message, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -3719,10 +3715,8 @@ BEGIN
     VALUES (1, CONVERT(nvarchar(200), @@SPID));
     SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
@@ -4624,9 +4618,7 @@ BEGIN
     DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Help and inputs -- */
     IF @Help = 1
     BEGIN
         PRINT N'usp_ResendStranded sends again what a dialog of configuration audit has left behind that was ended by
@@ -4646,9 +4638,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     WHILE 1 = 1
     BEGIN
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The next dialog with copies, by its oldest                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [audit].[SentMessage] AS sm
@@ -4693,9 +4683,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
 
         BEGIN TRY
-            /* --------------------------------------------------------------------------------- */
-            /* 3  Ended or failed, and left: as activation would have done                         */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @handle IS NOT NULL
             BEGIN
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -4711,9 +4699,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* --------------------------------------------------------------------------------- */
-            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
                 BEGIN TRANSACTION;
@@ -4757,10 +4743,8 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
-    /*    activation came, which has written down what the message said                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
+             activation came, which has written down what the message said -- */
     IF @endsToo = 1
         INSERT INTO @left (Handle, Code, Reason)
         SELECT ce.conversation_handle, cl.Code, cl.Reason
@@ -4909,9 +4893,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -4947,9 +4929,7 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: re-arm, commit (G is free again), only then look at R                        */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: re-arm, commit (G is free again), only then look at R -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
@@ -4982,9 +4962,7 @@ BEGIN
                 IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [audit].[DeadLetter]
@@ -4995,9 +4973,7 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
@@ -5057,9 +5033,7 @@ BEGIN
 
                 EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [audit].[DeadLetter]
@@ -8288,10 +8262,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'374572c67e95e7941586fa94e4d61ce642f0b017d952a144065ff86783a21eda'
+           ORDER BY h.DeploymentId DESC), N'') <> N'51503efa66c9c6d609049b91c37a4c982bd6fda8ac493d27c704a3f190821c79'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'374572c67e95e7941586fa94e4d61ce642f0b017d952a144065ff86783a21eda');
+    VALUES (N'audit', N'0.1.0', N'51503efa66c9c6d609049b91c37a4c982bd6fda8ac493d27c704a3f190821c79');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

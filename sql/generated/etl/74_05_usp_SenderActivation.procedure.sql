@@ -40,9 +40,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -78,18 +76,14 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [etl].[DeadLetter]
@@ -100,9 +94,7 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
@@ -162,9 +154,7 @@ BEGIN
 
                 EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [etl].[DeadLetter]

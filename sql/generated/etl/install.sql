@@ -3316,9 +3316,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  A caller's transaction keeps the slot of its first message, so its messages stay in order  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  A caller's transaction keeps the slot of its first message, so its messages stay in order -- */
     SET @handle = NULL;
     IF @ownsTransaction = 0
     BEGIN
@@ -3344,9 +3342,7 @@ BEGIN
         ORDER BY sc.ConfigId, sc.ConversationKey;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest -- */
     /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits (F-128).
        READPAST: a busy slot is passed over, not waited for; refused (650) under SERIALIZABLE and
        SNAPSHOT, which usp_Send has left (F-125).
@@ -3398,20 +3394,16 @@ BEGIN
 
     SET @conversationKey = @slot;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148)   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) -- */
     IF EXISTS (SELECT 1
                FROM [etl].[Gate] AS g
                    WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
                WHERE g.ConfigId = 1 AND g.IsOpen = 0)
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction        */
-    /*    (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs he      */
-    /*    begins cannot begin any (50104)                                                            */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction
+             (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs he
+             begins cannot begin any (50104) -- */
     IF @begunUtc IS NOT NULL
     BEGIN
         SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
@@ -3480,9 +3472,7 @@ BEGIN
             SET @deadHandle = @handle;      /* of no more use: begin the next one below */
         END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced -- */
     IF @begunUtc IS NULL OR @vanished = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
     BEGIN
         EXECUTE [etl].[usp_BeginConversation]
@@ -3777,9 +3767,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Inputs: the first ten wrong ones are named, then one error is raised -- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -3818,9 +3806,7 @@ BEGIN
         THROW 50150, @message, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys, ids                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  What a replay must find again: keys, ids -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -3831,10 +3817,8 @@ BEGIN
     INSERT INTO @ids (Ordinal, MessageId)
     SELECT m.Ordinal, ISNULL(m.MessageId, NEWID()) FROM @messages AS m;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
@@ -4733,9 +4717,7 @@ BEGIN
     DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Help and inputs -- */
     IF @Help = 1
     BEGIN
         PRINT N'usp_ResendStranded sends again what a dialog of configuration etl has left behind that was ended by
@@ -4755,9 +4737,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     WHILE 1 = 1
     BEGIN
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The next dialog with copies, by its oldest                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [etl].[SentMessage] AS sm
@@ -4802,9 +4782,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
 
         BEGIN TRY
-            /* --------------------------------------------------------------------------------- */
-            /* 3  Ended or failed, and left: as activation would have done                         */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @handle IS NOT NULL
             BEGIN
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -4820,9 +4798,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* --------------------------------------------------------------------------------- */
-            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
                 BEGIN TRANSACTION;
@@ -4866,10 +4842,8 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
-    /*    activation came, which has written down what the message said                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
+             activation came, which has written down what the message said -- */
     IF @endsToo = 1
         INSERT INTO @left (Handle, Code, Reason)
         SELECT ce.conversation_handle, cl.Code, cl.Reason
@@ -5016,9 +4990,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -5054,18 +5026,14 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [etl].[DeadLetter]
@@ -5076,9 +5044,7 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
@@ -5138,9 +5104,7 @@ BEGIN
 
                 EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [etl].[DeadLetter]
@@ -8562,10 +8526,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'a9ddb7452c2efaf22f41df4bc11f8c24af6c32ff60b263486c94d7912c367569'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f97742f4822aacb927f892db515df83cf362ada9b33dcf0ec796d0fbc854ef19'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'a9ddb7452c2efaf22f41df4bc11f8c24af6c32ff60b263486c94d7912c367569');
+    VALUES (N'etl', N'0.1.0', N'f97742f4822aacb927f892db515df83cf362ada9b33dcf0ec796d0fbc854ef19');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -3597,9 +3597,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Inputs: the first ten wrong ones are named, then one error is raised -- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -3630,9 +3628,7 @@ BEGIN
         THROW 50150, @message, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -3641,10 +3637,8 @@ BEGIN
     VALUES (1, NULL);
     SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
@@ -4433,9 +4427,7 @@ BEGIN
     DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Help and inputs -- */
     IF @Help = 1
     BEGIN
         PRINT N'usp_ResendStranded sends again what a dialog of configuration logging has left behind that was ended by
@@ -4455,9 +4447,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     WHILE 1 = 1
     BEGIN
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The next dialog with copies, by its oldest                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [logging].[SentMessage] AS sm
@@ -4502,9 +4492,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
 
         BEGIN TRY
-            /* --------------------------------------------------------------------------------- */
-            /* 3  Ended or failed, and left: as activation would have done                         */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @handle IS NOT NULL
             BEGIN
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -4520,9 +4508,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* --------------------------------------------------------------------------------- */
-            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
                 BEGIN TRANSACTION;
@@ -4566,10 +4552,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
-    /*    activation came, which has written down what the message said                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
+             activation came, which has written down what the message said -- */
     IF @endsToo = 1
         INSERT INTO @left (Handle, Code, Reason)
         SELECT ce.conversation_handle, cl.Code, cl.Reason
@@ -4716,9 +4700,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -4754,18 +4736,14 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -4776,9 +4754,7 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
@@ -4837,9 +4813,7 @@ BEGIN
                 END;
 
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -7884,10 +7858,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'f1ba76272233095d4fcc1100a15a78d61befd218735140ae9383933840b32f0b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'7ea515d6e6441f7d67ac8a305d5a6bb2327ef4c4466aa76e103860b9904385d2'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'f1ba76272233095d4fcc1100a15a78d61befd218735140ae9383933840b32f0b');
+    VALUES (N'logging', N'0.1.0', N'7ea515d6e6441f7d67ac8a305d5a6bb2327ef4c4466aa76e103860b9904385d2');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

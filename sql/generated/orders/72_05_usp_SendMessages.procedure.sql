@@ -53,9 +53,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Inputs: the first ten wrong ones are named, then one error is raised -- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -86,9 +84,7 @@ BEGIN
         THROW 50150, @message, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -100,10 +96,8 @@ BEGIN
           GROUP BY CONVERT(nvarchar(200), m.MessageKey)) AS k;   /* keys the collation holds equal share a dialog */
     SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
