@@ -126,48 +126,9 @@ BEGIN
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
-                SET @code = 0;
-                SET @description = NULL;
-                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
-                    EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-
-                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
-                   hours and counts as one of the five (F-118). So that is left to somebody who has
-                   looked at the log first. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM sys.conversation_endpoints AS ce
-                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
-                      INNER JOIN [audit].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                          ON sm.ConversationId = ce.conversation_id
-                      WHERE ce.conversation_handle = @handle) AS p;
-
-                SET @left = 1;
                 SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                IF @copies <= 100000
-                    EXECUTE @left = [audit].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend, @waitMs = 0;
-
-                /* The message is consumed and the dialog stays: what the message said is written down for
-                   whoever ends it (below, usp_ResendStranded, an operator). */
-                IF @left <> 0
-                BEGIN
-                    UPDATE cl
-                    SET Code = @code,
-                        Reason = @description
-                    FROM [audit].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
-                    WHERE cl.Handle = @handle;
-                END;
-                IF @copies > 100000
-                BEGIN
-                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [audit].[usp_ResendPending] @handle = ''',
-                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
-                    EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                        @handle = @handle, @sequence = @sequence, @message = @description;
-                END;
+                EXECUTE @left = [audit].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
+                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;

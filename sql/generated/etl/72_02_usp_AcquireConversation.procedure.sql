@@ -110,9 +110,7 @@ BEGIN
         ORDER BY sc.ConfigId, sc.ConversationKey;
     END;
 
-    SET @rowHandle = @handle;
-
-    SET @conversationKey = @slot;
+    SELECT @rowHandle = @handle, @conversationKey = @slot;
 
     /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) -- */
     IF EXISTS (SELECT 1

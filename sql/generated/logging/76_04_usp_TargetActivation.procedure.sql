@@ -24,17 +24,13 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows [logging].[ReceivedBatch];   /* the same, numbered, where rows are looked at one by one:
-                                           RECEIVE INTO takes a table variable, and nobody says one of a
-                                           type will do (F-161) */
+    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -45,37 +41,31 @@ BEGIN
 
     WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
     BEGIN
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @code = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
             IF @suspect IS NOT NULL
-            BEGIN
-                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
-                   a commit whatever the other conversations hold (F-162). */
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            END
             ELSE
-            BEGIN
                 WAITFOR (
                     RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                     FROM [logging].[TargetQueue] INTO @received
                 ), TIMEOUT 5000;
-            END;
 
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
-
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL
                     RETURN 0;
-
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -94,14 +84,8 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r
                     WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
-                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-                    IF @code > 0        /* somebody has ended the sender's side */
-                        SET @ended = 1;
-                END;
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -161,32 +145,9 @@ BEGIN
                 SET @phase = 1;
             END;
 
-            /* -- 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator -- */
-            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-               sides, and a sender may still have a message on the way in an open transaction. So it is
-               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
-            IF @failed = 1 AND @ended = 0
-               AND NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                SET @ended = 1;
-
-            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
-            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
-            BEGIN
-                IF @handle = @spared
-                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle,
-                        @message = N'All has landed; the conversation is left as it is, for its END has failed twice: see the errors before. Next: usp_EndLeaked.';
-                ELSE
-                BEGIN
-                    DELETE pa
-                    FROM [logging].[PoisonAttempt] AS pa
-                        WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-                    WHERE pa.ConversationHandle = @handle;
-                    END CONVERSATION @handle;
-                END;
-            END;
+            /* -- 4  End -- */
+            IF @failed = 1 OR @ended = 1
+                EXECUTE [logging].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
 

@@ -178,11 +178,14 @@ FROM (VALUES
     (N'procedure', N'usp_ArmTimer'),
     (N'procedure', N'usp_BeginConversation'),
     (N'procedure', N'usp_BeginPartition'),
+    (N'procedure', N'usp_CheckMessages'),
     (N'procedure', N'usp_CloseEverlasting'),
     (N'procedure', N'usp_CloseGate'),
     (N'procedure', N'usp_Drain'),
+    (N'procedure', N'usp_EndInitiator'),
     (N'procedure', N'usp_EndLeaked'),
     (N'procedure', N'usp_EndPartition'),
+    (N'procedure', N'usp_EndTarget'),
     (N'procedure', N'usp_FindPoison'),
     (N'procedure', N'usp_Health'),
     (N'procedure', N'usp_LandBatch'),
@@ -3541,63 +3544,25 @@ RETURN
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 72_05_usp_SendMessages.procedure.sql
+-- 72_04_usp_CheckMessages.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER PROCEDURE [logging].[usp_SendMessages]
+CREATE OR ALTER PROCEDURE [logging].[usp_CheckMessages]
     @messages [logging].[MessageBatch] READONLY,
-    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
-    @sent int = NULL OUTPUT,            /* how many messages were sent */
-    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
-    @replays int = NULL OUTPUT          /* how often all of it was done again */
-WITH EXECUTE AS N'logging_module'
+    @problems nvarchar(max)             /* what the caller found wrong already */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
-   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
-   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
-   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
-   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+/* The messages of a batch before any is sent: the first ten wrong ones are named, then one error is raised
+   (50150). Returns 0 when all are right. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
 
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
-    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
-    DECLARE @saved bit = 0;
     DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
-    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
-    DECLARE @keys TABLE
-    (
-        KeyNumber int NOT NULL PRIMARY KEY,
-        ConversationKey nvarchar(200) NULL UNIQUE,
-        Handle uniqueidentifier NULL,
-        DeadHandle uniqueidentifier NULL,
-        LastSequence bigint NULL
-    );
-    DECLARE @messageId uniqueidentifier = NULL;
     DECLARE @wrongId int = 0;
     DECLARE @problem nvarchar(400);
-    DECLARE @keyCount int;
-    DECLARE @keyNumber int;
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @deadHandle uniqueidentifier;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @ordinal int;
-    DECLARE @messageType sysname;
-    DECLARE @body varbinary(max);
-    DECLARE @messageKey nvarchar(200);
-    DECLARE @keySequence bigint = NULL;
-    DECLARE @attempt int = 0;
-    DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* -- 1  Inputs: the first ten wrong ones are named, then one error is raised -- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -3627,6 +3592,66 @@ BEGIN
         SET @message = LEFT(CONCAT(N'Nothing was sent. ', RTRIM(@problems)), 2040);
         THROW 50150, @message, 1;
     END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_05_usp_SendMessages.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_SendMessages]
+    @messages [logging].[MessageBatch] READONLY,
+    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
+    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
+    @replays int = NULL OUTPUT          /* how often all of it was done again */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
+   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
+   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
+   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
+   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
+   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
+    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
+    DECLARE @saved bit = 0;
+    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
+    DECLARE @keys TABLE
+    (
+        KeyNumber int NOT NULL PRIMARY KEY,
+        ConversationKey nvarchar(200) NULL UNIQUE,
+        Handle uniqueidentifier NULL,
+        DeadHandle uniqueidentifier NULL,
+        LastSequence bigint NULL
+    );
+    DECLARE @messageId uniqueidentifier = NULL;
+    DECLARE @keyCount int;
+    DECLARE @keyNumber int;
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @ordinal int;
+    DECLARE @messageType sysname;
+    DECLARE @body varbinary(max);
+    DECLARE @messageKey nvarchar(200);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @attempt int = 0;
+    DECLARE @error int;
+
+    /* -- 1  Inputs -- */
+    EXECUTE [logging].[usp_CheckMessages] @messages = @messages, @problems = @problems;
 
     /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
@@ -4390,6 +4415,72 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 74_04_usp_EndInitiator.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_EndInitiator]
+    @handle uniqueidentifier,
+    @messageType nvarchar(256),
+    @sequence bigint,
+    @body varbinary(max),
+    @resend bit,                        /* 0: dead-letter what has not landed (a resend failed before) */
+    @code int OUTPUT,                   /* of an Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) OUTPUT,
+    @copies int OUTPUT                  /* how many messages have not landed; counted to one above the limit */
+AS
+/* Redial 0.1.0, configuration logging */
+/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: accounts
+   for what has not landed and ends the dialog, under G. Returns 0; or 1, and the message is consumed, the
+   dialog stays and what the message said is written down for whoever ends it. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @left int = 1;
+
+    SELECT @code = 0, @description = NULL;
+    IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+        EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
+            @code = @code OUTPUT, @description = @description OUTPUT;
+
+    /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for hours and counts
+       as one of the five (F-118). So that is left to somebody who has looked at the log first. */
+    SELECT @copies = COUNT(*)
+    FROM (SELECT TOP (100001) sm.MessageSequence
+          FROM sys.conversation_endpoints AS ce
+              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
+          INNER JOIN [logging].[SentMessage] AS sm
+              WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
+              ON sm.ConversationId = ce.conversation_id
+          WHERE ce.conversation_handle = @handle) AS p;
+
+    IF @copies <= 100000
+        EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
+            @description = @description, @allowResend = @resend, @waitMs = 0;
+
+    IF @left <> 0
+    BEGIN
+        UPDATE cl
+        SET Code = @code,
+            Reason = @description
+        FROM [logging].[ConversationLog] AS cl
+            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+        WHERE cl.Handle = @handle;
+    END;
+
+    IF @copies > 100000
+    BEGIN
+        SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+            @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
+            @handle = @handle, @sequence = @sequence, @message = @description;
+    END;
+
+    RETURN @left;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_04_usp_ResendStranded.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -4758,48 +4849,9 @@ BEGIN
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
-                SET @code = 0;
-                SET @description = NULL;
-                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
-                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-
-                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
-                   hours and counts as one of the five (F-118). So that is left to somebody who has
-                   looked at the log first. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM sys.conversation_endpoints AS ce
-                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
-                      INNER JOIN [logging].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                          ON sm.ConversationId = ce.conversation_id
-                      WHERE ce.conversation_handle = @handle) AS p;
-
-                SET @left = 1;
                 SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                IF @copies <= 100000
-                    EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend, @waitMs = 0;
-
-                /* The message is consumed and the dialog stays: what the message said is written down for
-                   whoever ends it (below, usp_ResendStranded, an operator). */
-                IF @left <> 0
-                BEGIN
-                    UPDATE cl
-                    SET Code = @code,
-                        Reason = @description
-                    FROM [logging].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
-                    WHERE cl.Handle = @handle;
-                END;
-                IF @copies > 100000
-                BEGIN
-                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
-                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
-                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                        @handle = @handle, @sequence = @sequence, @message = @description;
-                END;
+                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
+                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;
@@ -5067,6 +5119,66 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 76_03_usp_EndTarget.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_EndTarget]
+    @handle uniqueidentifier,
+    @conversationId uniqueidentifier,
+    @state char(2),                     /* of the endpoint; NULL: it is gone */
+    @errorBody varbinary(max),          /* of an Error message; NULL: there was none */
+    @spared uniqueidentifier,           /* the conversation whose END has failed before, if any */
+    @ended bit OUTPUT                   /* 1: all was sent, or the sender's side has ended */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Ends the target's side of a dialog where it is over; called by usp_TargetActivation in the transaction
+   that has received and landed all of it. End first: the answer to EndOfStream is END, and EndDialog
+   tells the initiator. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @code int = NULL;
+    DECLARE @description nvarchar(3000);
+
+    IF @errorBody IS NOT NULL
+        EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
+            @code = @code OUTPUT, @description = @description OUTPUT;
+    IF @code > 0                        /* somebody has ended the sender's side */
+        SET @ended = 1;
+
+    /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
+       sides, and a sender may still have a message on the way in an open transaction. So it is
+       the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+    IF @ended = 0
+       AND NOT EXISTS (SELECT 1
+                       FROM sys.conversation_endpoints AS ce
+                           WITH (NOLOCK)    /* waits for no sender (F-126) */
+                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+        SET @ended = 1;
+
+    /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+    IF @ended = 0 OR ISNULL(@state, 'CD') = 'CD'
+        RETURN 0;
+
+    IF @handle = @spared
+    BEGIN
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_EndTarget', @handle = @handle,
+            @message = N'All has landed; the conversation is left as it is, for its END has failed twice: see the errors before. Next: usp_EndLeaked.';
+        RETURN 0;
+    END;
+
+    DELETE pa
+    FROM [logging].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
+    END CONVERSATION @handle;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 76_03_usp_FindPoison.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5230,17 +5342,13 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows [logging].[ReceivedBatch];   /* the same, numbered, where rows are looked at one by one:
-                                           RECEIVE INTO takes a table variable, and nobody says one of a
-                                           type will do (F-161) */
+    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -5251,37 +5359,31 @@ BEGIN
 
     WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
     BEGIN
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @code = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
             IF @suspect IS NOT NULL
-            BEGIN
-                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
-                   a commit whatever the other conversations hold (F-162). */
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            END
             ELSE
-            BEGIN
                 WAITFOR (
                     RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                     FROM [logging].[TargetQueue] INTO @received
                 ), TIMEOUT 5000;
-            END;
 
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
-
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL
                     RETURN 0;
-
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5300,14 +5402,8 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r
                     WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
-                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-                    IF @code > 0        /* somebody has ended the sender's side */
-                        SET @ended = 1;
-                END;
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -5367,32 +5463,9 @@ BEGIN
                 SET @phase = 1;
             END;
 
-            /* -- 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator -- */
-            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-               sides, and a sender may still have a message on the way in an open transaction. So it is
-               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
-            IF @failed = 1 AND @ended = 0
-               AND NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                SET @ended = 1;
-
-            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
-            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
-            BEGIN
-                IF @handle = @spared
-                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle,
-                        @message = N'All has landed; the conversation is left as it is, for its END has failed twice: see the errors before. Next: usp_EndLeaked.';
-                ELSE
-                BEGIN
-                    DELETE pa
-                    FROM [logging].[PoisonAttempt] AS pa
-                        WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-                    WHERE pa.ConversationHandle = @handle;
-                    END CONVERSATION @handle;
-                END;
-            END;
+            /* -- 4  End -- */
+            IF @failed = 1 OR @ended = 1
+                EXECUTE [logging].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
 
@@ -7248,11 +7321,14 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_ArmTimer]'),
                (N'[logging].[usp_BeginConversation]'),
                (N'[logging].[usp_BeginPartition]'),
+               (N'[logging].[usp_CheckMessages]'),
                (N'[logging].[usp_CloseEverlasting]'),
                (N'[logging].[usp_CloseGate]'),
                (N'[logging].[usp_Drain]'),
+               (N'[logging].[usp_EndInitiator]'),
                (N'[logging].[usp_EndLeaked]'),
                (N'[logging].[usp_EndPartition]'),
+               (N'[logging].[usp_EndTarget]'),
                (N'[logging].[usp_FindPoison]'),
                (N'[logging].[usp_Health]'),
                (N'[logging].[usp_LandBatch]'),
@@ -7343,11 +7419,14 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_ArmTimer]'),
                (N'[logging].[usp_BeginConversation]'),
                (N'[logging].[usp_BeginPartition]'),
+               (N'[logging].[usp_CheckMessages]'),
                (N'[logging].[usp_CloseEverlasting]'),
                (N'[logging].[usp_CloseGate]'),
                (N'[logging].[usp_Drain]'),
+               (N'[logging].[usp_EndInitiator]'),
                (N'[logging].[usp_EndLeaked]'),
                (N'[logging].[usp_EndPartition]'),
+               (N'[logging].[usp_EndTarget]'),
                (N'[logging].[usp_FindPoison]'),
                (N'[logging].[usp_Health]'),
                (N'[logging].[usp_LandBatch]'),
@@ -7858,10 +7937,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7ea515d6e6441f7d67ac8a305d5a6bb2327ef4c4466aa76e103860b9904385d2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'73991de57833c60d3fc74bb0ce38dd151536fd11e0fb7dd04bafc32ccc9b5570'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'7ea515d6e6441f7d67ac8a305d5a6bb2327ef4c4466aa76e103860b9904385d2');
+    VALUES (N'logging', N'0.1.0', N'73991de57833c60d3fc74bb0ce38dd151536fd11e0fb7dd04bafc32ccc9b5570');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
