@@ -266,6 +266,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     5070: (16, "Database state cannot be changed while other users are using the database '%s'"),
     6104: (16, "Cannot use KILL to kill your own process."),
     6106: (16, "Process ID %d is not an active process ID."),
+    6107: (16, "Only user processes can be killed."),
     6354: (16, "Target string size is too small to represent the XML instance"),
     6359: (
         16,

@@ -33,6 +33,7 @@ from redial_broker.instance.activation import Activation
 from redial_broker.instance.defects import Defects
 from redial_broker.instance.errorlog import ErrorLog
 from redial_broker.instance.lanes import Lanes
+from redial_broker.instance.queue_tasks import QueueTasks
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
@@ -169,6 +170,7 @@ class Instance:
         self.searched = False
         self._ready: deque[Session] = deque()
         self.activation = Activation(self)
+        self.queue_tasks = QueueTasks(self)
         self.server = Server(self.engine, self._new_broker, self.product)
         self.server.transport.server_name = self.server_name
         self.server.sessions = lambda: list(self.sessions.values())
@@ -260,11 +262,13 @@ class Instance:
     def kill(self, session_id: int) -> None:
         """KILL: the session's work is rolled back and its connection ends with 596.
 
-        Raises SqlError 6106 when there is none.
+        Raises SqlError 6106 when there is none, 6107 for a task of the server itself.
         """
         session = self.sessions.get(session_id)
         if session is None:
             raise SqlError(6106, session_id)
+        if session.is_system:
+            raise SqlError(6107)
         session.killed()
 
     @property
@@ -465,6 +469,7 @@ class Instance:
     def _new_broker(self, database: Database) -> Broker:
         broker = Broker(self.engine, database)
         broker.activate = self.activation.start
+        broker.poisoned = self.queue_tasks.start
         broker.log = self.error_log.write
         return broker
 

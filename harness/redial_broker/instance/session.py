@@ -117,6 +117,11 @@ class Session(SessionState):
         """Whether a module or EXECUTE AS has changed the database principal."""
         return bool(self.user_stack) or self.sandbox is not None
 
+    @property
+    def is_system(self) -> bool:
+        """Whether it is a task of the server's own, neither a client nor an activated one."""
+        return self.background and self.queue is None
+
     def memento(self) -> Any:
         """The executor's fields and the request's."""
         return (

@@ -65,7 +65,9 @@ def test_a_disabled_target_queue(choice, text):
     assert status(client, handle) == "" and client.value("SELECT COUNT(*) FROM dbo.TQ") == 1
 
 
-def test_a_queue_that_is_being_altered_is_busy_9749(client):
+@pytest.mark.parametrize("choice", ["transmits", "own queue"])
+def test_by_switch_a_queue_that_is_being_altered_is_busy_9749(choice):
+    client = with_switch(send_behind_queue_ddl=choice)
     other = client.other()
     other.run("BEGIN TRAN; ALTER QUEUE dbo.TQ WITH RETENTION = ON")
     handle = client.dialog(SEND)
