@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import view
-from redial_broker.exec.database import EMERGENCY, OFFLINE, ONLINE, Database
+from redial_broker.exec.database import Database
+from redial_broker.exec.database_state import EMERGENCY, OFFLINE, ONLINE
 from redial_broker.exec.security import has_server_permission, user_of
 
 if TYPE_CHECKING:

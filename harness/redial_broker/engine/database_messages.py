@@ -12,6 +12,11 @@ DATABASE_MESSAGES: dict[int, tuple[int, str]] = {
         "expression, an xmlnamespaces clause or a change tracking context clause, the previous "
         "statement must be terminated with a semicolon.",
     ),
+    652: (
+        16,
+        'The index "" for table "%s" (RowsetId 0) resides on a read-only filegroup ("FG"), which '
+        "cannot be modified.",
+    ),
     942: (14, "Database '%s' cannot be opened because it is offline."),
     976: (
         14,
@@ -21,6 +26,13 @@ DATABASE_MESSAGES: dict[int, tuple[int, str]] = {
         "databases in the availability group, enable read access to one or more secondary "
         "availability replicas in the group.  For more information, see the ALTER AVAILABILITY "
         "GROUP statement in SQL Server Books Online.",
+    ),
+    1105: (
+        17,
+        "Could not allocate space for object '%s' in database '%s' because the 'PRIMARY' filegroup "
+        "is full. Create disk space by deleting unneeded files, dropping objects in the filegroup, "
+        "adding additional files to the filegroup, or setting autogrowth on for existing files in "
+        "the filegroup.",
     ),
     1468: (
         16,
@@ -57,6 +69,10 @@ DATABASE_MESSAGES: dict[int, tuple[int, str]] = {
         "Failed to restart the current database. The current database is switched to master.",
     ),
     5069: (16, "ALTER DATABASE statement failed."),
+    9002: (
+        17,
+        "The transaction log for database '%s' is full due to 'ACTIVE_TRANSACTION'.",
+    ),
     40508: (
         16,
         "USE statement is not supported to switch between databases. Use a new connection to "

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.ids import stream_guid
-from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.journal import MISSING
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import SqlType
+from redial_broker.exec.database_state import DatabaseState
 from redial_broker.exec.endings import watch
 from redial_broker.exec.objects import (
     CONSTRAINT_KINDS,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from redial.tsql import ast
-    from redial_broker.exec.replicas import Replica
     from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
     from redial_broker.ssb.broker import Broker
@@ -49,13 +49,10 @@ OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
 """Views of schema sys that are found under dbo and without a schema too: they were tables once
 (System Compatibility Views page)."""
 
-ONLINE, OFFLINE, EMERGENCY = "ONLINE", "OFFLINE", "EMERGENCY"
-"""States of a database (ALTER DATABASE SET options page)."""
-
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
 
 
-class Database(Part):
+class Database(DatabaseState):
     """One database.
 
     objects: {(schema, name) in lower case: Table, Module, Sequence, Constraint, ssb Queue ...};
@@ -68,9 +65,7 @@ class Database(Part):
     {(class, major id, minor id, name): value}; dates: {object id: (created, modified)}; owners:
     {object id: principal id} where it is not the schema's; broker: its ssb.Broker; changing: what
     an open transaction has defined anew or dropped {(schema, name): (transaction, object id)};
-    ddl_triggers: those ON DATABASE by lower-case name; owner: name of its login; lost_owner: the SID
-    shown instead when there is no such login; state: ONLINE, OFFLINE or EMERGENCY; group: its part
-    in an availability group, None outside of one.
+    ddl_triggers: those ON DATABASE by lower-case name.
     """
 
     __slots__ = (
@@ -83,21 +78,16 @@ class Database(Part):
         "dates",
         "ddl_triggers",
         "engine",
-        "group",
         "id",
         "keys",
-        "lost_owner",
         "master_key",
         "members",
-        "name",
         "next_collection",
         "next_key",
         "next_principal",
         "next_schema",
         "next_type",
         "objects",
-        "options",
-        "owner",
         "owners",
         "permissions",
         "principals",
@@ -108,18 +98,15 @@ class Database(Part):
         "schemas",
         "server",
         "signatures",
-        "state",
         "types",
-        "user_access",
     )
 
     def __init__(
         self, engine: Engine, database_id: int, name: str, server: Server | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(name)
         self.engine = engine
         self.id = database_id
-        self.name = name
         self.server = cast("Server", server)
         self.created = engine.clock.utc()
         self.objects: dict[tuple[str, str], Any] = {}
@@ -143,11 +130,7 @@ class Database(Part):
         self.properties: dict[tuple[Any, ...], Any] = {}
         self.dates: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, int] = {}
-        self.owner = "sa"
-        self.lost_owner: bytes | None = None
-        self.state = ONLINE
-        self.group: Replica | None = None
-        self.options: dict[str, Any] = {
+        self.options = {
             "recursive_triggers": False,
             "read_only": False,
             "ansi_null_default": False,
@@ -162,7 +145,6 @@ class Database(Part):
             "compatibility_level": 160,
         }
         self.recovery = "FULL"
-        self.user_access = "MULTI_USER"
         self.schema_version = next(_versions)
         self._allowed: tuple[int, dict[Any, Any]] = (0, {})
         self._next_object = FIRST_OBJECT
@@ -312,28 +294,6 @@ class Database(Part):
         """Procedures, views and functions of a class, by object id."""
         found = [item for item in self.objects.values() if isinstance(item, kind)]
         return sorted(found, key=lambda module: module.object_id)
-
-    # ------------------------------------------------------------------ its state
-    @property
-    def read_only(self) -> bool:
-        """Whether nobody can write: READ_ONLY, EMERGENCY, or a secondary replica."""
-        return bool(
-            self.options["read_only"]
-            or self.state == EMERGENCY
-            or (self.group is not None and not self.group.primary)
-        )
-
-    def check_writable(self) -> None:
-        """Raises SqlError 3908 in EMERGENCY, 3906 for the other reasons of ``read_only``."""
-        if self.read_only:
-            raise SqlError(3908 if self.state == EMERGENCY else 3906, self.name)
-
-    def check_open(self) -> None:
-        """Raises SqlError 942 for a database that is OFFLINE, 976 for a closed secondary."""
-        if self.state == OFFLINE:
-            raise SqlError(942, self.name, state=4)
-        if self.group is not None and not self.group.primary and not self.group.readable:
-            raise SqlError(976, self.name)
 
     # ------------------------------------------------------------------ changes
     def bump(self, transaction: Transaction | None = None) -> None:
@@ -522,4 +482,5 @@ class Database(Part):
             self.master_key is not None,
             self.state,
             self.group,
+            self.trouble,
         )

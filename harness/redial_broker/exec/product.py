@@ -96,3 +96,16 @@ def named(product: Product | str | None) -> Product:
     if found is None:
         raise ProductError(f"product {product!r}: there are {', '.join(PRODUCTS)}")
     return found
+
+
+DOUBLE = (
+    "REDIAL EMBEDDED BROKER: a test double, not SQL Server. Measure nothing here for SQL Server."
+)
+
+
+def version_text(product: Product) -> str:
+    """@@VERSION: what it imitates and, whatever that is, that it is not SQL Server."""
+    if product.engine_edition in {AZURE_DATABASE, MANAGED_INSTANCE}:
+        return f"Microsoft SQL Azure ({product.level}) - {product.version} \n\t{DOUBLE}"
+    year = product.name.partition(" ")[0]
+    return f"Microsoft SQL Server {year} ({product.level}) - {product.version} (X64) \n\t{DOUBLE}"

@@ -156,3 +156,12 @@ declare(
     by_hand="One window stays in the database, a second runs ALTER DATABASE .. SET ENABLE_BROKER (the "
     "broker off) and waits, a third runs USE and a SELECT: note whether it waits.",
 )
+declare(
+    "server_trouble_dooms",
+    (False, True),
+    "F-487",
+    "701, 1105 and 9002 with XACT_ABORT OFF end their statement, or the batch, and in TRY leave a "
+    "transaction that can only roll back.",
+    by_hand="On a database whose only data file is at its MAXSIZE: BEGIN TRANSACTION; in TRY an INSERT "
+    "that gives 1105; in CATCH note XACT_STATE(). The same with a log file at its MAXSIZE for 9002.",
+)

@@ -6,7 +6,7 @@ Only one thread may touch an instance. Nothing in it blocks: ``pump`` runs what 
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,7 @@ from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.database_lock import leave_database, share_database
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.exec.objects import CATALOG_FUNCTIONS
-from redial_broker.exec.product import AZURE_DATABASE, MANAGED_INSTANCE, USUAL, Product, named
+from redial_broker.exec.product import AZURE_DATABASE, Product, named, version_text
 from redial_broker.exec.server import Server, UserMessage
 from redial_broker.exec.tokens import login_permitted, server_principals
 from redial_broker.instance.activation import Activation
@@ -37,6 +37,7 @@ from redial_broker.instance.queue_tasks import QueueTasks
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
+from redial_broker.instance.text_cache import TextCache
 from redial_broker.ssb import Broker
 
 if TYPE_CHECKING:
@@ -69,47 +70,6 @@ differs(
     "Everything is in memory: no files, log, backup, recovery model or restart; a "
     "commit is visible and not durable.",
 )
-
-DOUBLE = (
-    "REDIAL EMBEDDED BROKER: a test double, not SQL Server. Measure nothing here for SQL Server."
-)
-
-
-def version_text(product: Product) -> str:
-    """@@VERSION: what it imitates and, whatever that is, that it is not SQL Server."""
-    if product.engine_edition in {AZURE_DATABASE, MANAGED_INSTANCE}:
-        return f"Microsoft SQL Azure ({product.level}) - {product.version} \n\t{DOUBLE}"
-    year = product.name.partition(" ")[0]
-    return f"Microsoft SQL Server {year} ({product.level}) - {product.version} (X64) \n\t{DOUBLE}"
-
-
-VERSION_TEXT = version_text(USUAL)
-"""Of an instance that was told nothing."""
-
-
-class TextCache:
-    """What was made of the last texts (trees, programs), by text and what it depends on.
-
-    Any: whoever keeps something here chooses its key and its type.
-    """
-
-    def __init__(self, limit: int = 2000) -> None:
-        self._limit = limit
-        self._kept: OrderedDict[Any, Any] = OrderedDict()
-
-    def get(self, key: Any) -> Any:
-        """What is kept under that key, or None."""
-        return self._kept.get(key)
-
-    def values(self) -> list[Any]:
-        """All that is kept."""
-        return list(self._kept.values())
-
-    def put(self, key: Any, made: Any) -> None:
-        """Keep something; the oldest goes when there are too many."""
-        self._kept[key] = made
-        if len(self._kept) > self._limit:
-            self._kept.popitem(last=False)
 
 
 _TREES = cast("Trees", TextCache())

@@ -14,7 +14,8 @@ from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.messages import MESSAGES
 from redial_broker.exec.context import Context
-from redial_broker.exec.database import EMERGENCY, OFFLINE, ONLINE, Database
+from redial_broker.exec.database import Database
+from redial_broker.exec.database_state import EMERGENCY, OFFLINE, ONLINE
 from redial_broker.exec.ddl.options import number, word
 from redial_broker.exec.product import AZURE_DATABASE, MANAGED_INSTANCE
 from redial_broker.exec.security import has_server_permission
