@@ -92,6 +92,8 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
     if not isinstance(node, _WRITES):
         return run
     name = _target(node)
+    if name is None and isinstance(node, _ROWS):
+        return run  # a table variable: tempdb has room of its own
     databases = database.server.databases if database.server is not None else {}
     home = database if name is None or not name.database else databases.get(name.database.lower())
     if home is None or home.trouble is None:
@@ -118,7 +120,7 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
 
 
 def _target(node: ast.Node) -> ast.ObjectName | None:
-    """The table a statement writes to; None for a verb of Service Broker."""
+    """The table a statement writes to; None for a table variable or a verb of Service Broker."""
     if isinstance(node, ast.TruncateTable):
         return node.name
     found = getattr(node, "target", None)

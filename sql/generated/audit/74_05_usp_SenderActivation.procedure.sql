@@ -31,6 +31,7 @@ BEGIN
     DECLARE @waitMs int;
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @queueId int = OBJECT_ID(N'[audit].[InitiatorQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -164,21 +165,24 @@ BEGIN
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            IF @phase = 0
-                RETURN 1;               /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
-
-            /* The server's trouble (disk, memory), not the message's: wait until it is over. */
-            SET @left = 0;
-            IF ERROR_SEVERITY() >= 17
-                EXECUTE @left = [audit].[usp_WaitForServer] @handle = @handle;
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. Any other error
+               of RECEIVE itself: leave, a loop would spin (F-118). */
+            SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+                EXECUTE @left = [audit].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
+            IF @phase = 0
+            BEGIN
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND ((ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) AND ERROR_SEVERITY() < 17) OR @rollbacks > 2)
+            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;

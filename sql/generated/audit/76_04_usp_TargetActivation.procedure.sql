@@ -37,6 +37,7 @@ BEGIN
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
+    DECLARE @queueId int = OBJECT_ID(N'[audit].[TargetQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -125,7 +126,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                             THROW;
                     END CATCH;
                 END;
@@ -164,8 +165,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 EXECUTE @turn = [audit].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -174,8 +174,17 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
             IF @phase = 0
-                BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
+            BEGIN
+                SET @left = 1;
+                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                    EXECUTE @left = [audit].[usp_WaitForServer] NULL, @queueId;
+                IF @left <> 0
+                    BREAK;
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle

@@ -64,7 +64,7 @@ BEGIN
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
            trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
-        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             THROW;
     END CATCH;
 
@@ -89,7 +89,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() = 1222
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [logging].[DeadLetter]

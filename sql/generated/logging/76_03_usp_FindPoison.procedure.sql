@@ -25,7 +25,7 @@ BEGIN
     DECLARE @failed int = 0;
 
     /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
-    IF (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (1205, 1222)
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [logging].[usp_RehearseLanding] @conversationId, @handle, @rows;
         RETURN @left;
@@ -53,8 +53,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF ERROR_NUMBER() NOT IN (1205, 1222)
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
                 EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
                 SET @failed = @failed + 1;

@@ -36,6 +36,7 @@ BEGIN
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
+    DECLARE @queueId int = OBJECT_ID(N'[logging].[TargetQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -116,7 +117,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                             THROW;
                     END CATCH;
                 END;
@@ -160,8 +161,17 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
             IF @phase = 0
-                BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
+            BEGIN
+                SET @left = 1;
+                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                    EXECUTE @left = [logging].[usp_WaitForServer] NULL, @queueId;
+                IF @left <> 0
+                    BREAK;
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle

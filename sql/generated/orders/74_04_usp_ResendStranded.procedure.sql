@@ -148,7 +148,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                AND NOT EXISTS (SELECT 1
                                FROM [orders].[PoisonAttempt] AS pa
                                    WITH (NOLOCK, FORCESEEK)     /* as above */

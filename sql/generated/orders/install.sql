@@ -3241,6 +3241,68 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 70_usp_WaitForServer.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
+    @handle uniqueidentifier,           /* the conversation it happened on; NULL: RECEIVE itself failed */
+    @queueId int                        /* the queue of the reader that waits */
+AS
+/* Redial 0.1.0, configuration orders */
+/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be
+   rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
+   again (F-473). So something is written in a transaction that is always undone, until it can be; before
+   each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 5;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WAITFOR DELAY '00:00:05';
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            INSERT INTO [orders].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = @queueId
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 5
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [orders].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 72_01_usp_BeginConversation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5012,7 +5074,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                AND NOT EXISTS (SELECT 1
                                FROM [orders].[PoisonAttempt] AS pa
                                    WITH (NOLOCK, FORCESEEK)     /* as above */
@@ -5068,66 +5130,6 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 74_04_usp_WaitForServer.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
-    @handle uniqueidentifier            /* the conversation it happened on */
-AS
-/* Redial 0.1.0, configuration orders */
-/* Called by usp_SenderActivation after a rollback that was the server's trouble (disk or log full, memory):
-   another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473). So something
-   is written in a transaction that is always undone, until it can be; between two attempts we wait, holding
-   nothing: a second, then longer, a minute at most.
-   Returns 0, or 1 when the queue was switched off meanwhile. */
-BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT OFF;
-
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 0;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
-
-    WHILE 1 = 1
-    BEGIN
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            INSERT INTO [orders].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
-            ROLLBACK TRANSACTION;
-            BREAK;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-                BREAK;                  /* something else: the next RECEIVE finds what */
-        END CATCH;
-
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]')
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            RETURN 1;
-
-        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
-        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
-        WAITFOR DELAY @delay;
-    END;
-
-    IF @seconds > 0
-    BEGIN
-        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
-            N' seconds of waiting: see the error before. Nothing was lost.');
-        EXECUTE [orders].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
-    END;
-
-    RETURN 0;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 74_05_usp_SenderActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5162,6 +5164,7 @@ BEGIN
     DECLARE @waitMs int;
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @queueId int = OBJECT_ID(N'[orders].[InitiatorQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -5295,21 +5298,24 @@ BEGIN
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            IF @phase = 0
-                RETURN 1;               /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
-
-            /* The server's trouble (disk, memory), not the message's: wait until it is over. */
-            SET @left = 0;
-            IF ERROR_SEVERITY() >= 17
-                EXECUTE @left = [orders].[usp_WaitForServer] @handle = @handle;
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. Any other error
+               of RECEIVE itself: leave, a loop would spin (F-118). */
+            SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+                EXECUTE @left = [orders].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
+            IF @phase = 0
+            BEGIN
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND ((ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) AND ERROR_SEVERITY() < 17) OR @rollbacks > 2)
+            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
@@ -5421,7 +5427,7 @@ BEGIN
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
            trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
-        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             THROW;
     END CATCH;
 
@@ -5446,7 +5452,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() = 1222
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [orders].[DeadLetter]
@@ -5549,7 +5555,7 @@ BEGIN
     DECLARE @failed int = 0;
 
     /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
-    IF (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (1205, 1222)
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [orders].[usp_RehearseLanding] @conversationId, @handle, @rows;
         RETURN @left;
@@ -5577,8 +5583,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF ERROR_NUMBER() NOT IN (1205, 1222)
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
                 EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
                 SET @failed = @failed + 1;
@@ -5630,7 +5635,7 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
@@ -5732,6 +5737,7 @@ BEGIN
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
+    DECLARE @queueId int = OBJECT_ID(N'[orders].[TargetQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -5820,7 +5826,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17 OR ERROR_NUMBER() = 1222
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                             THROW;
                     END CATCH;
                 END;
@@ -5859,8 +5865,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 EXECUTE @turn = [orders].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -5869,8 +5874,17 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
             IF @phase = 0
-                BREAK;                  /* an error of RECEIVE itself: leave, a loop would spin (F-118) */
+            BEGIN
+                SET @left = 1;
+                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                    EXECUTE @left = [orders].[usp_WaitForServer] NULL, @queueId;
+                IF @left <> 0
+                    BREAK;
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
@@ -8534,10 +8548,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'a212115b5f530c5f2bbed10381ab4166fb710986f528d1ecbab8d7ed02690c97'
+           ORDER BY h.DeploymentId DESC), N'') <> N'79e1fc58b83400017e1729fd4a1e4195788b9fa6111d828afd2e9bd046d76828'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'a212115b5f530c5f2bbed10381ab4166fb710986f528d1ecbab8d7ed02690c97');
+    VALUES (N'orders', N'0.1.0', N'79e1fc58b83400017e1729fd4a1e4195788b9fa6111d828afd2e9bd046d76828');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from unittest.mock import patch
 
 import pytest
 
-from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Table
+from redial_broker.exec import trouble
 
 from .lab import Client, Lab, configured, send
 from .test_usp_TargetActivation import pause, queue_is_on
@@ -24,31 +22,18 @@ WHERE l.resource_type <> N'DATABASE';"""
 READERS = """
 SELECT t.spid, s.login_time FROM sys.dm_broker_activated_tasks AS t
 INNER JOIN sys.dm_exec_sessions AS s ON s.session_id = t.spid;"""
-FULL = {
-    1105: ("audit.Landing", "", "lab", "PRIMARY"),
-    9002: ("lab", "LOG_BACKUP"),
-    701: ("default",),
-}
-"""What the server says -> what its message names."""
+TROUBLE = (trouble.DATA_FULL, trouble.LOG_FULL, trouble.NO_MEMORY, trouble.READ_ONLY_FILEGROUP)
 
 
 @contextmanager
-def no_room(number: int) -> Iterator[None]:
-    """Whoever writes a row of a table meanwhile is told that error."""
-
-    def full(write: Callable[..., None]) -> Callable[..., None]:
-        def refuse(table: Table, *given: object) -> None:
-            if not table.temporary:
-                raise SqlError(number, *FULL[number])
-            write(table, *given)
-
-        return refuse
-
-    with (
-        patch.object(Table, "insert", full(Table.insert)),
-        patch.object(Table, "replace", full(Table.replace)),
-    ):
+def in_trouble(lab: Lab, number: int) -> Iterator[None]:
+    """Meanwhile who writes is told that error."""
+    database = lab.instance.database("lab")
+    trouble.begin(database, number)
+    try:
         yield
+    finally:
+        trouble.end(database)
 
 
 def dead(lab: Lab) -> list[tuple]:
@@ -59,15 +44,18 @@ def readers(lab: Lab) -> int:
     return len(lab.rows("SELECT spid FROM sys.dm_broker_activated_tasks;"))
 
 
-@pytest.mark.parametrize("number", sorted(FULL))
+@pytest.mark.parametrize("number", TROUBLE)
 @pytest.mark.parametrize("several", [1, 2, 4])
-def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itself(number, several):
+@pytest.mark.parametrize("dooms", [False, True])
+def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itself(
+    number, several, dooms
+):
     """1 messages wait  2 no room for an hour  3 room again: all has landed, nothing was blamed."""
-    lab = Lab(configured(target={"readers": several}))
+    lab = Lab(configured(target={"readers": several}), server_trouble_dooms=dooms)
     pause(lab)
     for body in range(several):
         Client(lab).execute(send(f"0x0{body + 1}"))
-    with no_room(number):
+    with in_trouble(lab, number):
         lab.sa.execute(START)
         lab.advance(HOUR)
         assert lab.bodies() == [] and dead(lab) == []
@@ -83,7 +71,7 @@ def test_who_waits_holds_nothing_and_leaves_when_activation_is_switched_off():
     lab = Lab()
     pause(lab)
     Client(lab).execute(send("0x01"))
-    with no_room(1105):
+    with in_trouble(lab, trouble.DATA_FULL):
         lab.sa.execute(START)
         lab.advance(100)
         assert lab.rows(HELD) == []
@@ -129,7 +117,7 @@ def test_an_end_that_fails_twice_behind_its_landing_leaves_the_dialog_and_the_qu
     assert ("CO", False) in lab.endpoints()
 
 
-@pytest.mark.parametrize("number", sorted(FULL))
+@pytest.mark.parametrize("number", TROUBLE)
 def test_the_senders_reader_waits_it_out_as_well(number):
     """1 a dialog is recycled, its EndDialog comes while there is no room  2 room: it is ended."""
     lab = Lab(configured(initiator={"readers": 1}))
@@ -138,11 +126,11 @@ def test_the_senders_reader_waits_it_out_as_well(number):
     lab.sa.execute("EXECUTE audit.usp_RecycleConversation @handle = '" + lab.handle() + "', "
                    "@sendEndOfStream = 1;")
     lab.advance(5)
-    with no_room(number):
+    with in_trouble(lab, number):
         lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
         lab.advance(HOUR)
         assert dead(lab) == []
-    lab.advance(61)
+    lab.advance(66)
     assert [state for state, initiator in lab.endpoints() if initiator] == []
     assert dead(lab) == [] and lab.bodies() == [b"\x01"]
     assert lab.rows("SELECT 1 FROM sys.service_queues WHERE is_receive_enabled = 0;") == []
@@ -159,3 +147,18 @@ def test_a_reader_under_steady_load_is_another_one_after_ten_minutes():
         seen |= set(lab.rows(READERS))
     assert len(seen) == 2
     assert len(lab.bodies()) == 90
+
+
+def test_a_backlog_of_half_an_hour_is_landed_though_nothing_new_arrives():
+    """Each reader leaves after ten minutes; the queue monitor starts another while there is work."""
+    lab = Lab(configured(target={"receive_batch": 1}))
+    lab.sa.execute(
+        "CREATE TRIGGER audit.TR_Slow ON audit.Landing AFTER INSERT AS WAITFOR DELAY '00:01:00';"
+    )
+    pause(lab)
+    client = Client(lab)
+    for _ in range(30):
+        client.execute(send("0x01"))
+    lab.sa.execute(START)
+    lab.advance(45 * 60)
+    assert len(lab.bodies()) == 30 and queue_is_on(lab)
