@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c8c36e1ac7159f047c817c6f9e346975d6a073ad916ab095542f10e84319bd62'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e');
+    VALUES (N'audit', N'0.1.0', N'c8c36e1ac7159f047c817c6f9e346975d6a073ad916ab095542f10e84319bd62');
 END;
 GO
