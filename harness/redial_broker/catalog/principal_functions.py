@@ -12,7 +12,6 @@ from redial_broker.engine.types import INT, Variant, nvarchar
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
-PRODUCT_VERSION = "16.0.4100.1"
 LOCK_NAMES = {
     "S": "Shared",
     "U": "Update",
@@ -46,8 +45,8 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
     values = {
         "COLLATION": text(DEFAULT_COLLATION),
         "RECOVERY": text(database.recovery),
-        "STATUS": text("ONLINE"),
-        "UPDATEABILITY": text("READ_WRITE"),
+        "STATUS": text(database.state),
+        "UPDATEABILITY": text("READ_ONLY" if database.read_only else "READ_WRITE"),
         "USERACCESS": text(database.user_access),
         "VERSION": whole(957),
         "ISBROKERENABLED": whole(broker is not None and broker.enabled),
@@ -63,6 +62,13 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
     return values.get(which.upper())
 
 
+@function("FN_HADR_IS_PRIMARY_REPLICA")
+def is_primary_replica(session: SessionState, name: str) -> int | None:
+    """sys.fn_hadr_is_primary_replica: 1 or 0; NULL for no such database, or one in no group."""
+    database = session.database.server.databases.get(name.lower())
+    return None if database is None or database.group is None else int(database.group.primary)
+
+
 @function("FULLTEXTSERVICEPROPERTY")
 def full_text_property(session: SessionState, which: str) -> int | None:
     """A property of full-text search, which is not installed; other properties are unknown."""
@@ -74,14 +80,18 @@ def server_property(session: SessionState, which: str) -> Variant | None:
     """A property of the server. The edition says what this is; the version is what it imitates."""
     instance = getattr(session, "instance", None)
     name = getattr(instance, "server_name", "REDIAL-EMBEDDED")
+    server = session.database.server
+    product = server.product
+    major, minor, build, _ = product.version.split(".")
+    grouped = any(database.group is not None for database in server.databases.values())
     values = {
-        "PRODUCTVERSION": text(PRODUCT_VERSION),
-        "PRODUCTLEVEL": text("RTM"),
-        "PRODUCTMAJORVERSION": text("16"),
-        "PRODUCTMINORVERSION": text("0"),
-        "PRODUCTBUILD": text("4100"),
-        "EDITION": text("Redial embedded broker (test double)"),
-        "ENGINEEDITION": whole(3),
+        "PRODUCTVERSION": text(product.version),
+        "PRODUCTLEVEL": text(product.level),
+        "PRODUCTMAJORVERSION": text(major),
+        "PRODUCTMINORVERSION": text(minor),
+        "PRODUCTBUILD": text(build),
+        "EDITION": text(product.edition),
+        "ENGINEEDITION": whole(product.engine_edition),
         "EDITIONID": whole(0),
         "SERVERNAME": text(name),
         "MACHINENAME": text(name),
@@ -94,7 +104,7 @@ def server_property(session: SessionState, which: str) -> Variant | None:
         "SQLCHARSETNAME": text("iso_1"),
         "SQLSORTORDERNAME": text("nocase_iso"),
         "ISCLUSTERED": whole(0),
-        "ISHADRENABLED": whole(0),
+        "ISHADRENABLED": whole(grouped),
         "ISFULLTEXTINSTALLED": whole(0),
         "ISINTEGRATEDSECURITYONLY": whole(0),
         "ISSINGLEUSER": whole(0),
@@ -102,7 +112,7 @@ def server_property(session: SessionState, which: str) -> Variant | None:
         "ISLOCALDB": whole(0),
         "ISPOLYBASEINSTALLED": whole(0),
         "COMPARISONSTYLE": whole(196609),
-        "RESOURCEVERSION": text(PRODUCT_VERSION),
+        "RESOURCEVERSION": text(product.version),
     }
     return values.get(which.upper())
 

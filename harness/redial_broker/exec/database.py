@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from redial.tsql import ast
+    from redial_broker.exec.replicas import Replica
     from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
     from redial_broker.ssb.broker import Broker
@@ -48,6 +49,9 @@ OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
 """Views of schema sys that are found under dbo and without a schema too: they were tables once
 (System Compatibility Views page)."""
 
+ONLINE, OFFLINE, EMERGENCY = "ONLINE", "OFFLINE", "EMERGENCY"
+"""States of a database (ALTER DATABASE SET options page)."""
+
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
 
 
@@ -64,7 +68,9 @@ class Database(Part):
     {(class, major id, minor id, name): value}; dates: {object id: (created, modified)}; owners:
     {object id: principal id} where it is not the schema's; broker: its ssb.Broker; changing: what
     an open transaction has defined anew or dropped {(schema, name): (transaction, object id)};
-    ddl_triggers: those ON DATABASE by lower-case name.
+    ddl_triggers: those ON DATABASE by lower-case name; owner: name of its login; lost_owner: the SID
+    shown instead when there is no such login; state: ONLINE, OFFLINE or EMERGENCY; group: its part
+    in an availability group, None outside of one.
     """
 
     __slots__ = (
@@ -77,8 +83,10 @@ class Database(Part):
         "dates",
         "ddl_triggers",
         "engine",
+        "group",
         "id",
         "keys",
+        "lost_owner",
         "master_key",
         "members",
         "name",
@@ -100,6 +108,7 @@ class Database(Part):
         "schemas",
         "server",
         "signatures",
+        "state",
         "types",
         "user_access",
     )
@@ -135,6 +144,9 @@ class Database(Part):
         self.dates: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, int] = {}
         self.owner = "sa"
+        self.lost_owner: bytes | None = None
+        self.state = ONLINE
+        self.group: Replica | None = None
         self.options: dict[str, Any] = {
             "recursive_triggers": False,
             "read_only": False,
@@ -301,6 +313,28 @@ class Database(Part):
         found = [item for item in self.objects.values() if isinstance(item, kind)]
         return sorted(found, key=lambda module: module.object_id)
 
+    # ------------------------------------------------------------------ its state
+    @property
+    def read_only(self) -> bool:
+        """Whether nobody can write: READ_ONLY, EMERGENCY, or a secondary replica."""
+        return bool(
+            self.options["read_only"]
+            or self.state == EMERGENCY
+            or (self.group is not None and not self.group.primary)
+        )
+
+    def check_writable(self) -> None:
+        """Raises SqlError 3908 in EMERGENCY, 3906 for the other reasons of ``read_only``."""
+        if self.read_only:
+            raise SqlError(3908 if self.state == EMERGENCY else 3906, self.name)
+
+    def check_open(self) -> None:
+        """Raises SqlError 942 for a database that is OFFLINE, 976 for a closed secondary."""
+        if self.state == OFFLINE:
+            raise SqlError(942, self.name, state=4)
+        if self.group is not None and not self.group.primary and not self.group.readable:
+            raise SqlError(976, self.name)
+
     # ------------------------------------------------------------------ changes
     def bump(self, transaction: Transaction | None = None) -> None:
         """Say that definitions have changed: programs bound to the old ones are stale.
@@ -321,8 +355,7 @@ class Database(Part):
     def put(self, transaction: Transaction | None, item: Any) -> None:
         """Add an object, or put a new definition in the place of the old one, and bump."""
         journal = self.engine.journal
-        if self.options["read_only"]:
-            raise SqlError(3906, self.name)
+        self.check_writable()
         now = self.engine.clock.utc()
         key = (item.schema.lower(), item.name.lower())
         created = self.dates.get(item.object_id, (now, now))[0]
@@ -337,8 +370,7 @@ class Database(Part):
     def remove(self, transaction: Transaction | None, item: Any) -> None:
         """Take an object out, with its permissions, properties and dates, and bump."""
         journal = self.engine.journal
-        if self.options["read_only"]:
-            raise SqlError(3906, self.name)
+        self.check_writable()
         journal.put(
             transaction, self, self.objects, (item.schema.lower(), item.name.lower()), MISSING
         )
@@ -456,6 +488,7 @@ class Database(Part):
             setattr(twin, field, dict(getattr(self, field)))
         for field in (
             "owner",
+            "lost_owner",
             "recovery",
             "user_access",
             "_next_object",
@@ -487,4 +520,6 @@ class Database(Part):
             sorted(self.keys),
             sorted(self.signatures.items()),
             self.master_key is not None,
+            self.state,
+            self.group,
         )

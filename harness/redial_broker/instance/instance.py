@@ -23,8 +23,10 @@ from redial_broker.engine.messages import MESSAGES
 from redial_broker.engine.storage import Table
 from redial_broker.exec import security
 from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.database_lock import leave_database, share_database
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.exec.objects import CATALOG_FUNCTIONS
+from redial_broker.exec.product import AZURE_DATABASE, MANAGED_INSTANCE, USUAL, Product, named
 from redial_broker.exec.server import Server, UserMessage
 from redial_broker.exec.tokens import login_permitted, server_principals
 from redial_broker.instance.activation import Activation
@@ -67,10 +69,21 @@ differs(
     "commit is visible and not durable.",
 )
 
-VERSION_TEXT = (
-    "Microsoft SQL Server 2022 (RTM) - 16.0.4100.1 (X64) \n"
-    "\tREDIAL EMBEDDED BROKER: a test double, not SQL Server. Measure nothing here for SQL Server."
+DOUBLE = (
+    "REDIAL EMBEDDED BROKER: a test double, not SQL Server. Measure nothing here for SQL Server."
 )
+
+
+def version_text(product: Product) -> str:
+    """@@VERSION: what it imitates and, whatever that is, that it is not SQL Server."""
+    if product.engine_edition in {AZURE_DATABASE, MANAGED_INSTANCE}:
+        return f"Microsoft SQL Azure ({product.level}) - {product.version} \n\t{DOUBLE}"
+    year = product.name.partition(" ")[0]
+    return f"Microsoft SQL Server {year} ({product.level}) - {product.version} (X64) \n\t{DOUBLE}"
+
+
+VERSION_TEXT = version_text(USUAL)
+"""Of an instance that was told nothing."""
 
 
 class TextCache:
@@ -126,7 +139,9 @@ class Instance:
     searched: the explorer decides who runs, so nobody is queued for a turn.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``engine.switches``); SwitchError for
-    a name or value there is none of. password: of the login sa.
+    a name or value there is none of. password: of the login sa. product: the version and edition it
+    says it is, a name of ``exec.product.PRODUCTS`` ("2014", "2016 SP1", "Azure SQL Database" ...);
+    ProductError for another.
     """
 
     def __init__(
@@ -136,13 +151,15 @@ class Instance:
         switches: dict[str, Any] | None = None,
         password: str = PASSWORD,
         quantum: int = QUANTUM,
+        product: Product | str | None = None,
     ) -> None:
         self.quantum = quantum
         self.engine = Engine(seed, clock, switches)
         self.clock = self.engine.clock
         self._listed: dict[Part, tuple[object, list[Any]]] = {}
         self.server_name = "REDIAL-EMBEDDED"
-        self.version_text = VERSION_TEXT
+        self.product = named(product)
+        self.version_text = version_text(self.product)
         self.machine = Machine(self._finished)
         self.lanes = Lanes(self)
         self.programs = TextCache()
@@ -152,7 +169,7 @@ class Instance:
         self.searched = False
         self._ready: deque[Session] = deque()
         self.activation = Activation(self)
-        self.server = Server(self.engine, self._new_broker)
+        self.server = Server(self.engine, self._new_broker, self.product)
         self.server.transport.server_name = self.server_name
         self.server.sessions = lambda: list(self.sessions.values())
         self.server.create_login(None, USER, password, roles=frozenset({"sysadmin"}))
@@ -375,15 +392,18 @@ class Instance:
         return self.server.database(name)
 
     def use_database(self, session: Session, name: str) -> None:
-        """USE: changes the context and tells the client (5701)."""
+        """USE: changes the context and tells the client (5701). Azure SQL Database: 40508."""
         old = session.database
+        if self.product.engine_edition == AZURE_DATABASE and name.lower() != old.name.lower():
+            raise SqlError(40508)
         self.enter_database(session, name)
         session.sink.env("database", session.database.name, old.name)
         session.info(f"Changed database context to '{session.database.name}'.", 0, 5701, 2)
 
     def enter_database(self, session: Session, name: str) -> None:
-        """Make a database the session's; 911 when there is none, 916 without a user there, 923 or
-        924 when its mode forbids it.
+        """Make a database the session's; 911 when there is none, 942 and 976 when it is not open, 916
+        without a user there, 923 or 924 when its mode forbids it. Raises Wait while ALTER DATABASE
+        wants it alone.
         """
         database = self.server.database(name)
         user = security.user_of(session, database)
@@ -392,6 +412,12 @@ class Instance:
         self.server.check_single_user(session, database)
         if database.user_access == "RESTRICTED_USER" and not session.background:
             security.check_restricted(database, user)
+        before = session.database
+        if before is not database:
+            if self.engine.locks.running is session:
+                share_database(session, database)
+            if before is not None:
+                leave_database(session, before)
         session.database = database
         session.user = user
 

@@ -132,8 +132,7 @@ class Broker(Part):
     @property
     def awake(self) -> bool:
         """Whether it delivers, activates and rings: enabled, in a database that can be written."""
-        options_ = getattr(self.database, "options", None)
-        return self.enabled and not (options_ and options_.get("read_only"))
+        return self.enabled and not getattr(self.database, "read_only", False)
 
     def take_id(self) -> int:
         """An id for a new message type, contract, service, route or priority."""

@@ -65,6 +65,9 @@ def test_wait_lets_the_others_end_and_cuts_nobody_off():
     assert not bare.sa.out.finished  # no LOCK_TIMEOUT ends it, only the others
     assert other.value("@@TRANCOUNT") == 1
     other.submit("COMMIT;")
+    bare.advance(600)
+    assert not bare.sa.out.finished  # an idle session of the database is in the way as well (F-481)
+    other.submit("USE master;")
     bare.advance(5)
     assert bare.sa.out.finished and bare.sa.errors == []
     bare.run(batches[place + 1 :])

@@ -193,8 +193,10 @@ def test_a_read_only_database_neither_activates_nor_rings_until_it_can_be_writte
     client.run("USE master; ALTER DATABASE sales SET READ_ONLY WITH ROLLBACK IMMEDIATE")
     client.instance.advance(10)
     assert client.error("RECEIVE * FROM sales.dbo.TQ").number == 3906
-    assert Client(client.instance, "sales").error("RECEIVE * FROM dbo.TQ").number == 3906
+    reader = Client(client.instance, "sales")
+    assert reader.error("RECEIVE * FROM dbo.TQ").number == 3906
     assert client.rows("SELECT * FROM sys.dm_broker_queue_monitors") == []
+    reader.session.close()  # else READ_WRITE would wait for it
     client.run("ALTER DATABASE sales SET READ_WRITE")
     assert client.instance.activation.trace.lines[-1][2] == "ended: sales.dbo.IQ"
 
