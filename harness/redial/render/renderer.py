@@ -24,7 +24,7 @@ from redial.config.choices import Signing, TimerStrategy
 from redial.paths import SQL
 from redial.render.installer import installer
 from redial.render.mutants import Mutant, MutantError, find_mutant
-from redial.render.quoting import literal, message_text, quote_name, single_quoted
+from redial.render.quoting import literal, message_text, quote_name, single_quoted, wrapped
 from redial.render.sides import Side, sides
 from redial.version import VERSION
 
@@ -114,7 +114,12 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     change = _mutant(config, root, mutant)
     environment = new_environment(config, here)
     sources = _sources(root, change, environment, here)
-    known = frozenset(source.object_kind for source in _scan(root / "templates"))
+    every = _scan(root / "templates")
+    known = frozenset(source.object_kind for source in every)
+    environment.globals["last_migration"] = max(
+        (int(source.file[:2]) for source in every if source.object_kind.endswith(".migration")),
+        default=0,
+    )
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
     environment.globals["known"] = known
     _check_hook(config, known)
@@ -266,6 +271,7 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
         literal=literal,
         single_quoted=single_quoted,
         message_text=message_text,
+        wrapped=wrapped,
     )
     schema = quote_name(config.schema_name)
     environment.globals.update(

@@ -27,46 +27,45 @@ BEGIN
 END;
 
 DECLARE @property int;
-DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
-DECLARE @dropOrdinal int;
+DECLARE @drops TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
 DECLARE @dropKind nvarchar(30);
 DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 
 /* What sends, so that nothing new begins. An application's own object of such a name is left. */
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+INSERT INTO @drops (Kind, Name)
+VALUES
+    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'VIEW', N'Outbox'),
+    (N'PROCEDURE', N'usp_SendMessages');
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
+    FROM @drops AS d
+    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
+    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
+
+    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
+                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'procedure', N'usp_Send'),
-    (2, N'procedure', N'usp_SendBatch'),
-    (3, N'view', N'Outbox'),
-    (4, N'procedure', N'usp_SendMessages')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
-
-WHILE EXISTS (SELECT 1 FROM @drops)
-BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
+    FROM sys.objects AS o
+    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'logging') AND o.name = @dropName;
+    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
+    FROM sys.types AS t
+    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'logging') AND t.name = @dropName;
+    IF @dropOurs IS NULL
+        CONTINUE;       /* nothing of this name is there */
     IF @dropOurs = 0
     BEGIN
         PRINT CONCAT(N'[logging].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
         CONTINUE;
     END;
 
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[logging].', QUOTENAME(@dropName), N';');
     BEGIN TRANSACTION;
     IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
     BEGIN
@@ -76,6 +75,7 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[logging].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
     COMMIT TRANSACTION;
 END;
@@ -299,191 +299,6 @@ BEGIN
     THROW 50140, @message, 1;
 END;
 
-/* An installation from before the marks gets them first, to be told from what is somebody else's. */
-IF OBJECT_ID(N'[logging].[OwnedObject]', N'U') IS NOT NULL
-BEGIN
-    DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [logging].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
-    DECLARE @adoptKind nvarchar(30);
-    DECLARE @adoptName sysname;
-    DECLARE @adoptClass tinyint;
-    DECLARE @adoptId int;
-    DECLARE @adoptStatement nvarchar(400);
-    DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-
-    /* From before: then the principals and the schema were made the same way. */
-    IF @adoptLeft > 0
-    BEGIN
-        IF DATABASE_PRINCIPAL_ID(N'logging_module') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_module';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF DATABASE_PRINCIPAL_ID(N'logging_sender') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_sender')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_sender';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF DATABASE_PRINCIPAL_ID(N'logging_operator') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_operator')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_operator';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF DATABASE_PRINCIPAL_ID(N'logging_reader') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_reader')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_reader';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF SCHEMA_ID(N'logging') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 3   /* SCHEMA */
-                 AND ep.major_id = SCHEMA_ID(N'logging')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'SCHEMA', @level0name = N'logging';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF IS_ROLEMEMBER(N'db_owner', N'logging_module') = 1
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
-                 AND ep.name = N'Redial.db_owner')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_module';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-    END;
-
-    WHILE @adoptLeft > 0
-    BEGIN
-        SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
-        FROM [logging].[OwnedObject] AS o
-        WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
-        SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
-        SET @adoptId = CASE @adoptClass
-            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
-
-        BEGIN TRANSACTION;
-        IF @adoptId IS NOT NULL
-        BEGIN
-            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
-            BEGIN
-                EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                    @level0type = @adoptKind, @level0name = @adoptName;
-                IF ISNULL(@property, 1) <> 0
-                    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-            END;
-            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
-            BEGIN
-                EXECUTE @property = sys.sp_addextendedproperty @name = @adoptMark, @value = N'logging',
-                    @level0type = @adoptKind, @level0name = @adoptName;
-                IF ISNULL(@property, 1) <> 0
-                    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-            END;
-            IF @adoptClass <> 17
-            BEGIN
-                SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
-                EXECUTE sys.sp_executesql @adoptStatement;
-            END;
-        END;
-        DELETE FROM [logging].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
-        COMMIT TRANSACTION;
-        SET @adoptLeft = @adoptLeft - 1;
-    END;
-END;
-
-IF EXISTS (SELECT 1 FROM sys.objects AS o
-              WHERE o.object_id = OBJECT_ID(N'[logging].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name)
-                AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[logging].[DeploymentHistory]')))
-BEGIN
-    DECLARE @unmarked TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
-    DECLARE @unmarkedKind nvarchar(30);
-    DECLARE @unmarkedName sysname;
-
-    INSERT INTO @unmarked (Kind, Name)
-    SELECT CASE o.type WHEN 'U' THEN N'TABLE' ELSE N'QUEUE' END, o.name
-    FROM sys.objects AS o
-    WHERE o.schema_id = SCHEMA_ID(N'logging')
-      AND ((o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name))
-           OR (o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
-             INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
-             WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
-     OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
-                WHERE sq.object_id = o.object_id
-                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[logging].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[logging].[usp_TargetActivation]', N'P'))))))
-      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                      WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
-    UNION ALL
-    SELECT N'TYPE', t.name
-    FROM sys.types AS t
-    WHERE t.schema_id = SCHEMA_ID(N'logging')
-      AND EXISTS (SELECT 1 FROM sys.table_types AS tt
-            INNER JOIN sys.columns AS col ON col.object_id = tt.type_table_object_id
-            WHERE tt.user_type_id = t.user_type_id
-              AND ((tt.name = N'MessageBatch' AND col.name = N'MessageKey') OR (tt.name = N'ReceivedBatch' AND col.name = N'MessageSequence')))
-      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                      WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
-
-    BEGIN TRANSACTION;
-    WHILE EXISTS (SELECT 1 FROM @unmarked)
-    BEGIN
-        SELECT TOP (1) @unmarkedKind = u.Kind, @unmarkedName = u.Name FROM @unmarked AS u;
-        DELETE FROM @unmarked WHERE Kind = @unmarkedKind AND Name = @unmarkedName;
-        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging', @level0type = N'SCHEMA',
-            @level0name = N'logging', @level1type = @unmarkedKind, @level1name = @unmarkedName;
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
-
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
                  AND ep.major_id = OBJECT_ID(N'[logging].[InitiatorQueue]'))
@@ -671,106 +486,59 @@ END;
 
 /* Every object of every choice: an earlier one may have left something behind. Types after the
    procedures that name them (F-160). */
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+INSERT INTO @drops (Kind, Name)
+VALUES
+    (N'VIEW', N'Outbox'), (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'),
+    (N'PROCEDURE', N'usp_Drain'), (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'),
+    (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MoveCopies'),
+    (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'),
+    (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'),
+    (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReplayDeadLetter'),
+    (N'PROCEDURE', N'usp_ResendPending'), (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'),
+    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'),
+    (N'PROCEDURE', N'usp_SendEndOfStream'), (N'PROCEDURE', N'usp_SenderActivation'),
+    (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'), (N'PROCEDURE', N'usp_TakeTurn'),
+    (N'PROCEDURE', N'usp_TargetActivation'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
+    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'),
+    (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
+    (N'TYPE', N'MessageBatch'), (N'TYPE', N'ReceivedBatch');
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
+    FROM @drops AS d
+    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
+    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
+
+    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
+                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'view', N'Outbox'),
-    (2, N'view', N'vw_Conversations'),
-    (3, N'view', N'vw_DeadLetters'),
-    (4, N'view', N'vw_Errors'),
-    (5, N'view', N'vw_FailedConversations'),
-    (6, N'view', N'vw_Pending'),
-    (7, N'view', N'vw_Queues'),
-    (8, N'view', N'vw_Unlanded'),
-    (9, N'procedure', N'usp_AcknowledgeLanding'),
-    (10, N'procedure', N'usp_AcquireConversation'),
-    (11, N'procedure', N'usp_ArmTimer'),
-    (12, N'procedure', N'usp_BeginConversation'),
-    (13, N'procedure', N'usp_BeginPartition'),
-    (14, N'procedure', N'usp_CheckMessages'),
-    (15, N'procedure', N'usp_CloseEverlasting'),
-    (16, N'procedure', N'usp_CloseGate'),
-    (17, N'procedure', N'usp_Drain'),
-    (18, N'procedure', N'usp_EndInitiator'),
-    (19, N'procedure', N'usp_EndLeaked'),
-    (20, N'procedure', N'usp_EndPartition'),
-    (21, N'procedure', N'usp_EndTarget'),
-    (22, N'procedure', N'usp_FindPoison'),
-    (23, N'procedure', N'usp_Health'),
-    (24, N'procedure', N'usp_LandBatch'),
-    (25, N'procedure', N'usp_LandRow'),
-    (26, N'procedure', N'usp_LogError'),
-    (27, N'procedure', N'usp_MoveCopies'),
-    (28, N'procedure', N'usp_OpenGate'),
-    (29, N'procedure', N'usp_PurgeDeadLetter'),
-    (30, N'procedure', N'usp_PurgeInbox'),
-    (31, N'procedure', N'usp_PurgeLanding'),
-    (32, N'procedure', N'usp_PurgeLogs'),
-    (33, N'procedure', N'usp_PurgePoison'),
-    (34, N'procedure', N'usp_PurgeSendLedger'),
-    (35, N'procedure', N'usp_ReadErrorBody'),
-    (36, N'procedure', N'usp_RecordPoison'),
-    (37, N'procedure', N'usp_RecycleConversation'),
-    (38, N'procedure', N'usp_RecycleInOneTransaction'),
-    (39, N'procedure', N'usp_RehearseLanding'),
-    (40, N'procedure', N'usp_ReplayDeadLetter'),
-    (41, N'procedure', N'usp_ResendPending'),
-    (42, N'procedure', N'usp_ResendStranded'),
-    (43, N'procedure', N'usp_RetireIdle'),
-    (44, N'procedure', N'usp_SeesPending'),
-    (45, N'procedure', N'usp_Send'),
-    (46, N'procedure', N'usp_SendBatch'),
-    (47, N'procedure', N'usp_SendEndOfStream'),
-    (48, N'procedure', N'usp_SenderActivation'),
-    (49, N'procedure', N'usp_SendMessages'),
-    (50, N'procedure', N'usp_SendPrivately'),
-    (51, N'procedure', N'usp_TakeTurn'),
-    (52, N'procedure', N'usp_TargetActivation'),
-    (53, N'procedure', N'usp_WaitForServer'),
-    (54, N'procedure', N'usp_WaitForSlot'),
-    (55, N'function', N'ufn_Conversations'),
-    (56, N'function', N'ufn_HealthBroker'),
-    (57, N'function', N'ufn_HealthConversations'),
-    (58, N'function', N'ufn_HealthData'),
-    (59, N'function', N'ufn_Leaked'),
-    (60, N'function', N'ufn_Pending'),
-    (61, N'function', N'ufn_Queues'),
-    (62, N'function', N'ufn_ReadBatch'),
-    (63, N'function', N'ufn_ReadEnvelope')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, N'TYPE', k.Name,
-    CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+    FROM sys.objects AS o
+    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'logging') AND o.name = @dropName;
+    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
-FROM (VALUES
-    (64, N'MessageBatch'),
-    (65, N'ReceivedBatch')
-) AS k(Ordinal, Name)
-INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'logging') AND t.name = k.Name;
-
-WHILE EXISTS (SELECT 1 FROM @drops)
-BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
+    FROM sys.types AS t
+    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'logging') AND t.name = @dropName;
+    IF @dropOurs IS NULL
+        CONTINUE;       /* nothing of this name is there */
     IF @dropOurs = 0
     BEGIN
         PRINT CONCAT(N'[logging].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
         CONTINUE;
     END;
 
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[logging].', QUOTENAME(@dropName), N';');
     BEGIN TRANSACTION;
     IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
     BEGIN
@@ -780,6 +548,7 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[logging].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
     COMMIT TRANSACTION;
 END;
