@@ -179,13 +179,16 @@ FROM (VALUES
     (N'procedure', N'usp_ArmTimer'),
     (N'procedure', N'usp_BeginConversation'),
     (N'procedure', N'usp_BeginPartition'),
+    (N'procedure', N'usp_CloseDialogs'),
     (N'procedure', N'usp_CloseEverlasting'),
     (N'procedure', N'usp_CloseGate'),
     (N'procedure', N'usp_Drain'),
     (N'procedure', N'usp_EndLeaked'),
+    (N'procedure', N'usp_EndLeakedOne'),
     (N'procedure', N'usp_EndPartition'),
     (N'procedure', N'usp_FindPoison'),
     (N'procedure', N'usp_Health'),
+    (N'procedure', N'usp_InTheWay'),
     (N'procedure', N'usp_LandBatch'),
     (N'procedure', N'usp_LandRow'),
     (N'procedure', N'usp_LogError'),
@@ -201,7 +204,9 @@ FROM (VALUES
     (N'procedure', N'usp_RecordPoison'),
     (N'procedure', N'usp_RecycleConversation'),
     (N'procedure', N'usp_RecycleInOneTransaction'),
+    (N'procedure', N'usp_ReopenGate'),
     (N'procedure', N'usp_ReplayDeadLetter'),
+    (N'procedure', N'usp_Resend'),
     (N'procedure', N'usp_ResendPending'),
     (N'procedure', N'usp_ResendStranded'),
     (N'procedure', N'usp_RetireIdle'),
@@ -213,6 +218,7 @@ FROM (VALUES
     (N'procedure', N'usp_SendMessages'),
     (N'procedure', N'usp_SendPrivately'),
     (N'procedure', N'usp_TargetActivation'),
+    (N'procedure', N'usp_WaitForEnds'),
     (N'procedure', N'usp_WaitForSlot'),
     (N'view', N'vw_Conversations'),
     (N'view', N'vw_DeadLetters'),
@@ -1473,7 +1479,7 @@ FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))
   AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/contract')
-  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
+  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
 /* One row after the other: SELECT @v = @v + .. over several rows may keep the last one only (F-371). */
@@ -1486,207 +1492,54 @@ BEGIN
 END;
 
 IF @changed <> N''
+   /* Else an earlier run has drained and was stopped later: nobody could send since. */
+   AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value IN (N'drained', N'uninstall'))
 BEGIN
-    /* -- 4  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
-    DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/audit/initiator');
-    DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/audit/target');
-
-    IF COL_LENGTH(N'[audit].[SessionConversations]', N'ConversationKey') IS NULL
-       OR (OBJECT_ID(N'[audit].[usp_Send]', N'P') IS NOT NULL
-           AND OBJECT_ID(N'[audit].[usp_AcquireConversation]', N'P') IS NULL)
+    /* -- 4  The installed usp_Drain knows the installed choices: gate, dialogs, both sides ---------- */
+    PRINT CONCAT(N'Changing with a drain: ', @changed);
+    DECLARE @waitSeconds int = ISNULL(TRY_CONVERT(int, SESSION_CONTEXT(N'redial.wait_seconds')), 60);   /* 0 to 3600 */
+    DECLARE @left int = 0;
+    DECLARE @said nvarchar(2000) = N'';
+    IF OBJECT_ID(N'[audit].[usp_Drain]', N'P') IS NOT NULL
+        EXECUTE @left = [audit].[usp_Drain] @reason = N'deployment: change of choices', @waitSeconds = @waitSeconds, @WhatIf = 0,
+            @mark = N'closed', @said = @said OUTPUT;
+    ELSE IF EXISTS (SELECT 1
+                    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+                    WHERE q.schema_id = SCHEMA_ID(N'audit') AND ce.state <> 'CD')
+        SET @left = 2;
+    ELSE
     BEGIN
-        SET @message = CONCAT(N'The installed usp_Send does not read the gate, so nobody can be kept out while this changes: ', @changed,
-            N'Nothing was changed. Next: stop what sends, run uninstall.sql (it drains, and all data stays), then this script again.');
+        /* A deployment that stopped before usp_Drain: nobody but its deployer can have sent. */
+        BEGIN TRANSACTION;
+        UPDATE g
+        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+        FROM [audit].[Gate] AS g
+        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+        IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
+            INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+        COMMIT TRANSACTION;
+    END;
+    IF @left = 1
+    BEGIN
+        SET @message = CONCAT(N'Not drained within ', @waitSeconds, N' seconds, so the choices stay as they are: ', @changed, @said,
+            N'Nothing was changed, and the gate is as it was before. Next: ', N'let those transactions end (or wait longer: EXECUTE sys.sp_set_session_context N''redial.wait_seconds'', 600; before this script, up to 3600); look at [audit].[usp_Health], which names what else is in the way and what to call; at [audit].[vw_Unlanded] for messages that have not landed, which EXECUTE [audit].[usp_Resend] sends again', N'; then deploy again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50190, @message, 1;
+    END;
+    IF @left = 2
+    BEGIN
+        SET @message = CONCAT(N'[audit].[usp_Drain] is not installed and conversations are open, so nobody can be kept out while this changes: ', @changed,
+            N'Nothing was changed. Next: run install.sql with the installed choices to its end, or end what sends and run uninstall.sql (data stays); then this script again.');
         SET @message = REPLACE(@message, N'%', N'%%');
         THROW 50191, @message, 1;
     END;
 
-    PRINT CONCAT(N'Changing with a drain: ', @changed);
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @hasRow bit;
-    DECLARE @open int = 1;
-    DECLARE @until datetime2(3) = SYSUTCDATETIME();
-    DECLARE @busy bit;
-    DECLARE @rows bigint;
-    DECLARE @copies int;
-    DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
-
+    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+       closed gate has no mark, and is the operator's to open. */
     BEGIN TRY
-        BEGIN TRY
-            SET LOCK_TIMEOUT 30000;
-            BEGIN TRANSACTION;
-            UPDATE g
-            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
-            FROM [audit].[Gate] AS g
-            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-            IF @@ROWCOUNT = 1
-               AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
-                INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
-            COMMIT TRANSACTION;
-            SET LOCK_TIMEOUT @lockTimeout;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-            THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
-        END CATCH;
-
-        /* -- 5  Drain; then take the rows away -------------------------------------------------- */
-        BEGIN TRY
-            /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-            SET LOCK_TIMEOUT 2000;
-            SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-            WHILE @open > 0 AND SYSUTCDATETIME() < @until
-            BEGIN
-                SET @busy = 0;
-                DELETE FROM @handles;
-
-                BEGIN TRY
-                    /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-                       just making one: what it goes on to begin would not be seen below (F-196). */
-                    BEGIN TRANSACTION;
-                    SELECT @rows = COUNT_BIG(*)
-                    /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-                    FROM [audit].[SessionConversations] AS sc
-                        WITH (UPDLOCK, ROWLOCK);
-                    COMMIT TRANSACTION;
-
-                    /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-                       they keep to their end, so none is at work now that the gate is closed. */
-                    INSERT INTO @handles (Handle, HasRow)
-                    SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-                    FROM sys.conversation_endpoints AS ce
-                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    LEFT JOIN [audit].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-                    /* lint: allow SB13: as above */
-                    LEFT JOIN [audit].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
-                      AND ce.is_initiator = 1
-                      AND ce.state IN ('SO', 'CO')
-                      AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() <> 1222
-                        THROW;
-                    SET @busy = 1;
-                END CATCH;
-
-                WHILE EXISTS (SELECT 1 FROM @handles AS h)
-                BEGIN
-                    SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-                    DELETE FROM @handles WHERE Handle = @handle;
-                    IF @hasRow = 1
-                    BEGIN
-                        IF OBJECT_ID(N'[audit].[usp_RecycleConversation]', N'P') IS NOT NULL
-                            EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-                    END
-                    ELSE IF OBJECT_ID(N'[audit].[usp_SendEndOfStream]', N'P') IS NOT NULL
-                    BEGIN
-                        BEGIN TRY
-                            BEGIN TRANSACTION;
-                            /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                            EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                            IF EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
-                                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                                EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
-                            COMMIT TRANSACTION;
-                        END TRY
-                        BEGIN CATCH
-                            IF XACT_STATE() <> 0
-                                ROLLBACK TRANSACTION;
-                            IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
-                                THROW;
-                        END CATCH;
-                    END;
-                END;
-
-                /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
-                   is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-                SET @copies = 0;
-                BEGIN TRY
-                    IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NOT NULL
-                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [audit].[SentMessage] AS sm) AS x;',
-                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
-                    SELECT @open = COUNT(*)
-                    FROM sys.conversation_endpoints AS ce
-                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
-                      AND ce.state <> 'CD';
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                        THROW;
-                    SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
-                END CATCH;
-                IF @busy = 1
-                    SET @open = @open + 1;
-
-                /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-                IF @copies > 0 AND OBJECT_ID(N'[audit].[usp_ResendStranded]', N'P') IS NOT NULL
-                    EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
-                IF @open = 0 AND @copies > 0
-                    SET @open = 1;
-
-                IF @open > 0
-                    WAITFOR DELAY '00:00:00.500';
-            END;
-            SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            SET LOCK_TIMEOUT @lockTimeout;
-            THROW;
-        END CATCH;
-
-        IF @open > 0
-        BEGIN
-            DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-            DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-            IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NOT NULL
-            BEGIN
-                WHILE 1 = 1
-                BEGIN
-                    SET @firstCopy = NULL;
-                    SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
-                    FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                    WHERE sm.ConversationId > @largestOf
-                    ORDER BY sm.ConversationId, sm.MessageSequence;
-                    IF @firstCopy IS NULL
-                        BREAK;
-                    SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
-                    FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                    WHERE sm.ConversationId = @largestOf
-                      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                                      WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
-                    HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
-                END;
-            END;
-            /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
-               later, and an operator's own closed gate has no mark. */
-            SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints did not end') END,
-                N', so the choices stay as they are: ', @changed,
-                CASE WHEN EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
-                     THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
-                N'Next: look at [audit].[ErrorLog] and [audit].[usp_EndLeaked], at senders in long transactions and at queues that are off',
-                CASE WHEN @largest > 0 THEN N'; at [audit].[vw_Unlanded] for those messages, which EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0' END,
-                CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
-                CASE WHEN @largest > 0 THEN N' sends again' END,
-                CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
-                N'; then deploy again.');
-            SET @message = REPLACE(@message, N'%', N'%%');
-            THROW 50190, @message, 1;
-        END;
-
-        /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
-           closed gate has no mark, and is the operator's to open. */
         BEGIN TRANSACTION;
         UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
@@ -1696,30 +1549,12 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        /* Whatever stopped it, a deadlock (1205) say: nothing has been replaced, so senders may come in
-           again. Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and
-           key = single looks at ConversationLog. */
         IF XACT_STATE() <> 0
             ROLLBACK TRANSACTION;
-        SET LOCK_TIMEOUT @lockTimeout;
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
-            BEGIN
-                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
-                UPDATE g
-                SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
-                FROM [audit].[Gate] AS g
-                WHERE g.ConfigId = 1;
-                DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
-            END;
-            COMMIT TRANSACTION;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: deploy again, with the old choices or the new.');
-        END CATCH;
+        /* A deadlock (1205), say: nothing has been replaced, so senders may come in again. */
+        IF OBJECT_ID(N'[audit].[usp_ReopenGate]', N'P') IS NOT NULL
+           AND EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+            EXECUTE [audit].[usp_ReopenGate] @mark = N'closed';
         THROW;
     END CATCH;
 END;
@@ -2235,6 +2070,7 @@ AS
    list waits for nobody, and a dialog that is just being begun is seen with its row.
    GIVE UP: it was sent EndOfStream and nobody is there to answer.
    END ALONE: a target whose sender's side was ended by hand WITH CLEANUP, of which nobody is told (F-463).
+   END UNREACHABLE: it was sent EndOfStream, and the service it leads to does not exist.
    No leaks: dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -2278,6 +2114,21 @@ BEGIN
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
+
+    /* EndOfStream was sent long ago, the server says that it cannot deliver it, and there is no such service
+       here. A service that is only missing for now would keep its copies: those are not listed. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END UNREACHABLE'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    INNER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
+      AND GET_TRANSMISSION_STATUS(ce.conversation_handle) <> N''
+      AND NOT EXISTS (SELECT 1 FROM sys.services AS f WHERE f.name COLLATE Latin1_General_BIN2 = ce.far_service COLLATE Latin1_General_BIN2)
+      AND NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id);
 
     /* Nothing more will come, and no Error either. HASH: one pass over the view for all of them (F-153). */
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
@@ -5505,9 +5356,6 @@ AS
    not opened (50162). Result set: none. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction (F-137) */
 
     IF @Help = 1
     BEGIN
@@ -5518,8 +5366,15 @@ Example: EXECUTE [audit].[usp_OpenGate] @reason = N''maintenance is over'';';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50161, N'usp_OpenGate must be called outside a transaction: senders read the gate and would wait for its end.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
         THROW 50160, N'@reason must say why, in 1 to 400 characters.', 1;
 
@@ -5554,6 +5409,88 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_02_usp_CloseDialogs.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_CloseDialogs]
+    @deadline datetime2(3),             /* UTC: when to stop trying */
+    @passes int OUTPUT,
+    @recycled bigint OUTPUT,            /* dialogs closed: EndOfStream was sent, or they were dead */
+    @left bigint OUTPUT,                /* dialogs senders could still use; NULL: one is busy */
+    @Debug bit = 0                      /* 1: print each pass */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Closes every dialog that senders use, for usp_Drain, with the gate closed and committed. Called outside
+   a transaction; waits for no single lock longer than a second. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
+
+    DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
+    DECLARE @id int;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @result int;
+
+    SELECT @passes = 0, @recycled = 0, @left = NULL;
+    WHILE 1 = 1
+    BEGIN
+        SET @passes = @passes + 1;
+
+        /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
+           under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
+           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+        DELETE FROM @dialogs;
+        INSERT INTO @dialogs (Handle)
+        SELECT sc.Handle
+        FROM [audit].[SessionConversations] AS sc
+            WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1;
+
+        WHILE EXISTS (SELECT 1 FROM @dialogs)
+        BEGIN
+            SELECT TOP (1) @id = d.DialogId, @handle = d.Handle FROM @dialogs AS d ORDER BY d.DialogId;
+            DELETE FROM @dialogs WHERE DialogId = @id;
+
+            /* NOWAIT inside: a busy row is left to the next pass. */
+            EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            IF @result = 0
+                SET @recycled = @recycled + 1;
+        END;
+
+        /* The look that decides, with locks: a sender that read the gate open has inserted or locked
+           its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
+           UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
+           read passes. NOWAIT: error 1222 instead of a wait. All rows, no filter that
+           could be tried before the lock is. */
+        SET @left = NULL;
+        BEGIN TRY
+            SELECT @left = ISNULL(SUM(1), 0)
+            FROM [audit].[SessionConversations] AS sc
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
+            WHERE sc.ConfigId = 1;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+        END CATCH;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', ISNULL(CONVERT(nvarchar(20), @left), N'unknown, one is busy'));
+
+        IF @left = 0 OR SYSUTCDATETIME() >= @deadline
+            RETURN 0;
+        WAITFOR DELAY '00:00:00.100';
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_02_usp_CloseGate.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5561,7 +5498,9 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_CloseGate]
     @reason nvarchar(400),
     @deadline datetime2(3),             /* UTC: when to stop trying */
-    @closed bit OUTPUT                  /* 0: senders held the gate until the deadline; it is still open */
+    @mark nvarchar(60) = NULL,          /* of a deployment that closes it: 92_settings opens it again */
+    @closed bit OUTPUT,                 /* 0: senders held the gate until the deadline; it is still open */
+    @wasOpen bit OUTPUT                 /* 0: it was closed before, and not by this mark */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
@@ -5574,10 +5513,14 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    DECLARE @before TABLE (IsOpen bit NOT NULL);
+
     SET @closed = 0;
+    SET @wasOpen = 0;
     WHILE @closed = 0
     BEGIN
         BEGIN TRY
+            DELETE FROM @before;
             BEGIN TRANSACTION;
 
             UPDATE g
@@ -5585,16 +5528,26 @@ BEGIN
                 ChangedUtc = SYSUTCDATETIME(),
                 ChangedBy = ORIGINAL_LOGIN(),
                 Reason = @reason
+            OUTPUT DELETED.IsOpen INTO @before (IsOpen)
             FROM [audit].[Gate] AS g
                 WITH (ROWLOCK, NOWAIT, INDEX ([PK_Gate]), FORCESEEK)    /* NOWAIT: see above */
             WHERE g.ConfigId = 1;
 
-            IF @@ROWCOUNT = 0
-            BEGIN
-                /* Somebody removed the row, and a gate without a row is open. */
+            /* Somebody removed the row, and a gate without a row is open. */
+            IF NOT EXISTS (SELECT 1 FROM @before)
                 INSERT INTO [audit].[Gate] (ConfigId, IsOpen, Reason)
+                OUTPUT 1 INTO @before (IsOpen)
                 VALUES (1, 0, @reason);
-            END;
+
+            /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
+            IF EXISTS (SELECT 1 FROM @before AS b WHERE b.IsOpen = 1)
+            BEGIN
+                SET @wasOpen = 1;
+                IF @mark IS NOT NULL AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                    INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', @mark);
+            END
+            ELSE IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = @mark)
+                SET @wasOpen = 1;       /* closed by an earlier try of the same deployment, which was stopped */
 
             INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
             VALUES (N'close gate', N'configuration audit', @reason);
@@ -5622,6 +5575,393 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_02_usp_EndLeakedOne.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_EndLeakedOne]
+    @handle uniqueidentifier,
+    @conversationId uniqueidentifier,
+    @isInitiator bit,
+    @action nvarchar(30),               /* of ufn_Leaked */
+    @WhatIf bit = 1,                    /* 1: only say what would be done */
+    @outcome nvarchar(400) OUTPUT       /* NULL: done */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* lint: operator */
+/* One line of usp_EndLeaked, looked at once more under locks. Called outside a transaction, has one of its
+   own; raises what goes wrong. No read waits longer than the caller's LOCK_TIMEOUT. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @copies bigint = 0;
+    DECLARE @result int;
+    DECLARE @sees bit = 1;
+
+    SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N'CLOSE' THEN N'would be closed' WHEN N'GIVE UP' THEN N'would be given up'
+        WHEN N'END ALONE' THEN N'would be cleaned up' WHEN N'END WITH CLEANUP' THEN N'would be cleaned up' WHEN N'DELETE ROW' THEN N'would be deleted'
+        WHEN N'FREE SLOT' THEN N'would be freed' ELSE N'would be ended' END END;
+
+    BEGIN TRANSACTION;
+
+    IF @action IN (N'END', N'END ALONE')
+    BEGIN
+        /* Nothing new arrives on it: once nothing is unread, nothing will be. A plain read: it waits for
+           a reader that holds the rows, and so is told the truth. */
+        IF EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+           OR EXISTS (SELECT 1 FROM [audit].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
+            SET @outcome = N'kept: unread messages are left; its activation handles them';
+        ELSE IF (@isInitiator = 1 OR @action = N'END ALONE')
+                AND EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (FORCESEEK) WHERE sm.ConversationId = @conversationId)    /* its rows only */
+            SET @outcome = CASE @action WHEN N'END' THEN N'kept: messages have not landed; call usp_Resend with its @handle'
+                                        ELSE N'kept: messages have not landed; call usp_Resend, which ends it' END;
+        ELSE IF @action = N'END ALONE'
+                AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)     /* may wait, holding nothing (F-126) */
+            SET @outcome = N'kept: its sender''s side is there';
+        ELSE IF @outcome IS NULL AND @action = N'END'
+            END CONVERSATION @handle;
+        /* WITH CLEANUP: there is nobody an EndDialog could reach. */
+        ELSE IF @outcome IS NULL
+            END CONVERSATION @handle WITH CLEANUP;
+    END
+    ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
+        END CONVERSATION @handle WITH CLEANUP;
+    ELSE IF @action = N'GIVE UP'
+    BEGIN
+        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
+           log first. Nobody sends behind EndOfStream: there will not be more. */
+        SELECT @copies = COUNT(*)
+        FROM (SELECT TOP (100001) sm.MessageSequence
+              FROM [audit].[SentMessage] AS sm
+                  WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+              WHERE sm.ConversationId = @conversationId) AS p;
+        IF @copies > 100000
+            SET @outcome = CONCAT(N'kept: more than 100000 messages have not landed. Next: see that there is room in the log for about three times their bytes; then EXECUTE ', N'[audit].[usp_Resend]', N' @handle = ''', @handle, N''', @most = 2000000000, @reason = N''usp_EndLeaked'', @WhatIf = 0;');
+        /* The list was read with NOLOCK, to which an end that is not committed looks like one. So once
+           more by a read that may wait, holding nothing (F-126). */
+        ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t
+                        WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD')
+            SET @outcome = N'kept: its target is there';
+        /* Takes G, so that whoever is just ending this dialog has committed; then all of it again. */
+        IF @outcome IS NULL
+            EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+        IF @outcome IS NULL
+           AND NOT EXISTS (SELECT 1
+                           FROM sys.conversation_endpoints AS ce
+                               WITH (NOLOCK)    /* our own endpoint, under G (F-126) */
+                           INNER JOIN [audit].[ConversationLog] AS cl
+                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                               ON cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL
+                           WHERE ce.conversation_handle = @handle AND ce.state = 'CO' AND GET_TRANSMISSION_STATUS(@handle) = N''
+                             AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t WITH (NOLOCK)     /* as above */
+                                             WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD'))
+            SET @outcome = N'kept: it has ended or failed meanwhile, is in use, or its target is there';
+        IF @outcome IS NULL
+            EXECUTE @result = [audit].[usp_ResendPending] @handle = @handle, @code = 0,
+                @description = N'Given up by usp_EndLeaked: the target was gone.';
+        IF @outcome IS NULL AND @result <> 0
+            SET @outcome = N'kept: a reader is at work on it';
+    END
+    ELSE IF @action IN (N'END UNUSED', N'CLOSE', N'END UNREACHABLE') AND @outcome IS NULL
+    BEGIN
+        /* Takes G, so that a sender that just begins or closes this dialog has committed. */
+        EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+        IF @action <> N'END UNREACHABLE'
+           AND EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
+                           WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
+            SET @outcome = N'kept: it is closing now';
+        IF EXISTS (SELECT 1
+                   FROM [audit].[SessionConversations] AS sc
+                       /* We hold G, and a sender that holds its row may want it: a wait here, or a
+                          scan that meets that row, would close the circle. A busy entry fails (1222)
+                          and is shown. */
+                       WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                   WHERE sc.Handle = @handle)
+            SET @outcome = N'kept: it is in use now';
+        IF @outcome IS NULL AND @action = N'CLOSE'
+        BEGIN
+            EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
+            /* Of a dialog somebody began by hand: the next run knows that it is closing. */
+            INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, EndOfStreamUtc, Reason)
+            SELECT @handle, @conversationId, 1, SYSUTCDATETIME(), N'Begun by nobody of ours; closed by usp_EndLeaked.'
+            WHERE NOT EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl WITH (FORCESEEK) WHERE cl.Handle = @handle);     /* as above */
+        END
+        ELSE IF @outcome IS NULL AND @action = N'END UNUSED'
+            END CONVERSATION @handle;
+        ELSE IF @outcome IS NULL
+        BEGIN
+            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters. */
+            EXECUTE [audit].[usp_SeesPending] @sees = @sees OUTPUT;
+            IF @sees = 0
+                SET @outcome = N'kept: whether messages wait on it cannot be seen: user ''audit_module'' must be a member of db_owner';
+            ELSE
+            BEGIN
+                INSERT INTO [audit].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name, tq.message_body,
+                    CONCAT(N'usp_EndLeaked: service ', tq.to_service_name, N' is missing')
+                FROM sys.transmission_queue AS tq
+                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0
+                  AND tq.message_type_name COLLATE Latin1_General_BIN2 <> N'EndOfStream';
+                END CONVERSATION @handle WITH CLEANUP;
+            END;
+        END;
+    END;
+
+    /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
+    IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP', N'END UNREACHABLE')
+        UPDATE cl
+        SET EndedUtc = SYSUTCDATETIME(),
+            Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
+        FROM [audit].[ConversationLog] AS cl
+            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+        WHERE cl.Handle = @handle
+          AND cl.EndedUtc IS NULL;
+
+    /* A dialog that is kept keeps its timer as it was. */
+    IF @outcome IS NOT NULL
+        ROLLBACK TRANSACTION;
+    ELSE
+        COMMIT TRANSACTION;
+
+    /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
+    IF @outcome IS NULL
+        EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+    IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
+        SET @outcome = N'kept: it is in use now';
+    IF @outcome IS NULL AND @result = 2
+        SET @outcome = N'failed: see ErrorLog, its row is still there';
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_InTheWay.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_InTheWay]
+    @begunBefore datetime = NULL,       /* only transactions that began before this, the server's local time; NULL: all */
+    @who nvarchar(1500) OUTPUT          /* N'': nobody; else at most five sessions */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Names the sessions whose open transactions hold rows of our tables or messages of our queues: who a
+   drain, a change of choices or an uninstall waits for. Whoever locks a row also has a lock on its table,
+   so this looks for locks on our own tables and queues: what else is at work in the database is not
+   counted. Readers that activation started come and go and are not named. Reads no table, waits for nobody.
+   Asked as the caller, since a user of one database is nobody to the server (F-240).
+   Returns 0, or 1: the caller has no VIEW SERVER STATE, and who it is cannot be seen. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @ours TABLE (ObjectId bigint NOT NULL PRIMARY KEY);
+    DECLARE @holders TABLE (SessionId int NOT NULL PRIMARY KEY);
+    DECLARE @database int = DB_ID();
+    DECLARE @session int = 0;
+    DECLARE @named int = 0;
+    DECLARE @text nvarchar(500);
+
+    INSERT INTO @ours (ObjectId)
+    SELECT o.object_id
+    FROM sys.objects AS o
+    WHERE o.object_id IN (OBJECT_ID(N'[audit].[SessionConversations]', N'U'), OBJECT_ID(N'[audit].[Gate]', N'U'), OBJECT_ID(N'[audit].[Everlasting]', N'U'), OBJECT_ID(N'[audit].[ConversationLog]', N'U'), OBJECT_ID(N'[audit].[SentMessage]', N'U'), OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[audit].[TargetQueue]', N'SQ'))
+    UNION
+    SELECT it.object_id                 /* where a queue keeps its messages (F-170) */
+    FROM sys.internal_tables AS it
+    WHERE it.parent_object_id IN (OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[audit].[TargetQueue]', N'SQ'));
+
+    SET @who = N'';
+    EXECUTE AS CALLER;
+    IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+    BEGIN
+        REVERT;
+        SET @who = N'sessions that cannot be named to you without VIEW SERVER STATE';
+        RETURN 1;
+    END;
+
+    INSERT INTO @holders (SessionId)
+    SELECT DISTINCT tl.request_session_id
+    FROM sys.dm_tran_locks AS tl
+    WHERE tl.resource_database_id = @database
+      AND tl.resource_type = N'OBJECT'
+      AND tl.request_status = N'GRANT'
+      AND tl.request_session_id <> @@SPID
+      AND EXISTS (SELECT 1 FROM @ours AS o WHERE o.ObjectId = tl.resource_associated_entity_id)
+      AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id);
+
+    WHILE @named < 5
+    BEGIN
+        SET @text = NULL;
+        SELECT TOP (1) @session = h.SessionId,
+            @text = LEFT(CONCAT(N'session ', h.SessionId, N' (login ', es.login_name, N', host ', ISNULL(es.host_name, N'unknown'),
+                N', program ', ISNULL(es.program_name, N'unknown'), N', transaction open since ', CONVERT(nvarchar(19), b.BegunAt, 120), N' server time)'), 300)
+        FROM @holders AS h
+        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
+        CROSS APPLY (SELECT MIN(at.transaction_begin_time) AS BegunAt
+                     FROM sys.dm_tran_session_transactions AS st
+                     INNER JOIN sys.dm_tran_active_transactions AS at ON at.transaction_id = st.transaction_id
+                     WHERE st.session_id = h.SessionId) AS b
+        WHERE h.SessionId > @session
+          AND b.BegunAt < ISNULL(@begunBefore, '99991231')
+        ORDER BY h.SessionId;
+        IF @text IS NULL
+            BREAK;
+        SET @who = LEFT(CONCAT(@who, CASE WHEN @who <> N'' THEN N'; ' END, @text), 1500);
+        SET @named = @named + 1;
+    END;
+
+    REVERT;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_ReopenGate.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_ReopenGate]
+    @mark nvarchar(60) = NULL           /* of the deployment that has closed it */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Opens the gate again for a drain that did not finish: nothing has been replaced. Nobody sends on a dialog
+   that has got its EndOfStream: rows are gone with theirs, and key = single looks at ConversationLog.
+   Called outside a transaction. Returns 0, or 1: a transaction that was refused still holds the gate's row
+   (F-148), and it stays closed until somebody calls usp_OpenGate. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET LOCK_TIMEOUT 5000;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
+        UPDATE g
+        SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'the drain did not finish'
+        FROM [audit].[Gate] AS g
+            WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)        /* its one row */
+        WHERE g.ConfigId = 1;
+        DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate' AND Value = @mark;
+        INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'open gate', N'configuration audit', N'the drain did not finish');
+        COMMIT TRANSACTION;
+        RETURN 0;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        RETURN 1;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_WaitForEnds.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_WaitForEnds]
+    @deadline datetime2(3),             /* UTC: when to stop; past: one look */
+    @resend bit = 0,                    /* 1: what dialogs ended by hand have left goes out again meanwhile */
+    @open bigint OUTPUT,                /* endpoints that have not ended */
+    @copies bigint OUTPUT               /* messages that have not landed; 10000: or more */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Waits until no dialog of this configuration is open and nothing of it is on its way, for usp_Drain and
+   uninstall. Called outside a transaction. CLOSED endpoints are only the target's memory of replays (F-106).
+   Endpoints are listed with NOLOCK: dialogs of others in this database are neither waited for nor counted.
+   That list shows an END that is not committed as done. So a dialog counts as ended when ConversationLog
+   says so, committed, or when we have had its group (F-109): whoever ends it holds that until he commits. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
+
+    DECLARE @seen TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, ConversationId uniqueidentifier NOT NULL);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @pauseMs int = 125;
+    DECLARE @pause varchar(16);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            /* The copies first, with locks: a resend that is just moving them is waited for, and its new
+               dialog is seen then. */
+            SELECT @open = 1, @copies = 1;      /* what an error leaves: not yet */
+            SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [audit].[SentMessage] AS sm WITH (READCOMMITTEDLOCK)) AS x;
+
+            INSERT INTO @seen (Handle, ConversationId)
+            SELECT ce.conversation_handle, ce.conversation_id
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)         /* see above */
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
+              AND ce.state <> 'CD'
+              AND NOT EXISTS (SELECT 1 FROM @seen AS k WHERE k.Handle = ce.conversation_handle);
+
+            SELECT @open = COUNT_BIG(*)
+            FROM @seen AS k
+            INNER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = k.Handle
+            WHERE ce.state <> 'CD';
+
+            IF @open = 0
+                DELETE k
+                FROM @seen AS k
+                WHERE EXISTS (SELECT 1
+                              FROM @seen AS i
+                              INNER JOIN [audit].[ConversationLog] AS cl
+                                  WITH (READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* these dialogs' rows, committed */
+                                  ON cl.Handle = i.Handle
+                              WHERE i.ConversationId = k.ConversationId AND cl.EndedUtc IS NOT NULL);
+
+            WHILE @open = 0 AND EXISTS (SELECT 1 FROM @seen)
+            BEGIN
+                SELECT TOP (1) @handle = k.Handle FROM @seen AS k;
+                BEGIN TRANSACTION;
+                /* Takes the group, or says that there is none any more. 1222: somebody is at work on it. */
+                EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle AND ce.state <> 'CD')
+                    SET @open = 1;
+                ROLLBACK TRANSACTION;   /* its timer is as it was */
+                IF @open = 0
+                    DELETE FROM @seen WHERE Handle = @handle;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            IF @open = 0
+                SET @open = 1;
+        END CATCH;
+
+        IF @resend = 1 AND @copies > 0
+            EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
+
+        IF (@open = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
+            RETURN 0;
+
+        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
+           endpoint of the database, and the broker needs it more than we do. */
+        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
+        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
+            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
+        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
+        WAITFOR DELAY @pause;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_03_usp_Drain.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5629,62 +5969,67 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Drain]
     @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
     @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @keepClosed bit = 0,                /* 1: the gate stays closed out of time too */
     @WhatIf bit = 1,                    /* 1: only show what is open now */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
-    @Debug bit = 0                      /* 1: print each pass */
+    @Debug bit = 0,                     /* 1: print each pass */
+    @mark nvarchar(60) = NULL,          /* of a deployment: what opens the gate when that is through */
+    @said nvarchar(2000) = NULL OUTPUT  /* what is in the way, for the error of a deployment */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
    in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
-   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
-   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+   It looks first: a transaction that holds something of ours for more than ten seconds already may have
+   been forgotten, and nobody is kept out for that one; it ends or is named, with the gate as it was.
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
+    DECLARE @who nvarchar(1500) = N'';
+    DECLARE @blind int = 0;             /* 1: who it is cannot be seen */
+    DECLARE @closed bit = 0;
+    DECLARE @wasOpen bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = NULL;        /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint = 0;
+    DECLARE @pending bigint;
+    DECLARE @copies bigint = 0;         /* messages that have not landed */
+    DECLARE @drained bit = 0;
+    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
+
     SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration audit and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+Out of time it names who is in the way, and opens the gate again if it was open before.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @keepClosed   1: the gate stays closed out of time too; call again to go on
+  @WhatIf       1 (default): only show what is open now, and who is in the way; 0: do it
+  @Debug        1: print each pass
+  @mark, @said  for install.sql and uninstall.sql
+Example: EXECUTE [audit].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
     SET LOCK_TIMEOUT 1000;              /* whatever the caller's: what is busy longer is asked again (F-116) */
 
-    DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @deadline datetime2(3);
-    DECLARE @closed bit = 0;
-    DECLARE @passes int = 0;
-    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
-    DECLARE @recycled bigint = 0;
-    DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
-    DECLARE @open bigint = 0;
-    DECLARE @pending bigint;
-    DECLARE @copies bigint = 0;         /* messages that have not landed */
-    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-    DECLARE @pauseMs int = 125;
-    DECLARE @pause varchar(16);
-    DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
-    DECLARE @id int = 0;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @more bit;
-    DECLARE @result int;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @Help = 1
-    BEGIN
-        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
-configuration audit and waits until both sides of each have ended. Open the gate with usp_OpenGate.
-  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
-  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
-  @WhatIf       1 (default): only show what is open now; 0: do it
-  @Debug        1: print each pass
-Example: EXECUTE [audit].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
-Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
-        RETURN 0;
-    END;
-
-    IF @@TRANCOUNT <> 0
-        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
     IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
         SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
     IF @WhatIf IS NULL
@@ -5700,122 +6045,61 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The gate, committed before anything is looked at                                         */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @WhatIf = 0
-        EXECUTE [audit].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
-
-    IF @Debug = 1
-        PRINT CONCAT(N'Gate closed: ', @closed);
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Passes over every R, until one finds none and nobody at work on one                      */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @more = @closed;
-    WHILE @more = 1
-    BEGIN
-        SET @passes = @passes + 1;
-
-        /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
-           under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
-           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
-        DELETE FROM @dialogs;
-        INSERT INTO @dialogs (Handle)
-        SELECT sc.Handle
-        FROM [audit].[SessionConversations] AS sc
-            WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1;
-
-        WHILE EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.DialogId > @id)
-        BEGIN
-            SELECT TOP (1) @id = d.DialogId, @handle = d.Handle FROM @dialogs AS d WHERE d.DialogId > @id ORDER BY d.DialogId;
-
-            /* NOWAIT inside: a busy row is left to the next pass. */
-            EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-            IF @result = 0
-                SET @recycled = @recycled + 1;
-        END;
-
-        /* The look that decides, with locks: a sender that read the gate open has inserted or locked
-           its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
-           UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
-           read passes. NOWAIT: error 1222 instead of a wait. All rows, no filter that
-           could be tried before the lock is. Searched by tests/proof/test_drain.py. */
-        SET @left = NULL;
-        BEGIN TRY
-            SELECT @left = ISNULL(SUM(1), 0)
-            FROM [audit].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
-            WHERE sc.ConfigId = 1;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-        END CATCH;
-
-        IF @Debug = 1
-            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', ISNULL(CONVERT(nvarchar(20), @left), N'unknown, one is busy'));
-
-        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
-        IF @more = 1
-            WAITFOR DELAY '00:00:00.100';
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @isOpen = NULL;
-        BEGIN TRY
-            /* The copies first: a resend that is just moving them is waited for, and its new dialog seen. */
-            IF @closed = 1
-                SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [audit].[SentMessage] AS sm) AS x;
-            SET @isOpen = 0;
-            IF EXISTS (SELECT 1
-                       FROM sys.conversation_endpoints AS ce
-                       INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
-                         AND ce.state <> 'CD')
-                SET @isOpen = 1;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222   /* a reader may hold its endpoint (F-126): asked again */
-                THROW;
-            SET @isOpen = NULL;
-        END CATCH;
-
-        IF @WhatIf = 1 OR @closed = 0
+        EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
+        EXECUTE @blind = [audit].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
+        REVERT;
+        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
-
-        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        IF @copies > 0
-            EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
-
-        IF (@isOpen = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
-            BREAK;
-
-        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
-           endpoint of the database, and the broker needs it more than we do. */
-        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
-        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
-            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
-        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
-        WAITFOR DELAY @pause;
+        WAITFOR DELAY '00:00:01';
     END;
 
-    IF ISNULL(@isOpen, 1) = 1
+    IF @WhatIf = 0 AND (@who = N'' OR @blind = 1)
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The gate, committed before anything is looked at; the dialogs; both sides of each    */
+        /* ------------------------------------------------------------------------------------- */
+        EXECUTE [audit].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @mark = @mark,
+            @closed = @closed OUTPUT, @wasOpen = @wasOpen OUTPUT;
+        IF @closed = 1
+            EXECUTE [audit].[usp_CloseDialogs] @deadline = @deadline, @passes = @passes OUTPUT,
+                @recycled = @recycled OUTPUT, @left = @left OUTPUT, @Debug = @Debug;
+        IF @closed = 1
+            EXECUTE [audit].[usp_WaitForEnds] @deadline = @deadline, @resend = 1, @open = @open OUTPUT, @copies = @copies OUTPUT;
+        IF @closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0
+            SET @drained = 1;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        IF @wasOpen = 1
+            EXECUTE [audit].[usp_ReopenGate] @mark = @mark;
+        THROW;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  What is left, and who is in the way; then the gate as it was                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @drained = 0
     BEGIN
-        SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
-          AND ce.state <> 'CD';
-    END;
+        IF @closed = 0
+            EXECUTE [audit].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
+        IF @WhatIf = 1
+            SET @begunBefore = NULL;
+        IF @WhatIf = 1 OR @closed = 1 OR @who = N''
+        BEGIN
+            EXECUTE AS CALLER;
+            EXECUTE @blind = [audit].[usp_InTheWay] @begunBefore = NULL, @who = @who OUTPUT;
+            REVERT;
+        END;
+        IF @wasOpen = 1 AND @keepClosed = 0
+            EXECUTE @closed = [audit].[usp_ReopenGate] @mark = @mark;
+    END
+    ELSE
+        SET @who = N'';
 
     SELECT @pending = COUNT_BIG(*) FROM [audit].[ufn_Pending]();
 
@@ -5836,40 +6120,45 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
     END;
 
+    SET @said = CONCAT(CASE WHEN @who <> N'' THEN CONCAT(N'In the way: ', @who, N'. ') END,
+        CASE WHEN @open > 0 THEN CONCAT(@open, N' conversation endpoints are open. ') END,
+        CASE WHEN @copies > 0 AND @largest > 0 THEN N'Messages of dialogs that are gone have not landed. '
+             WHEN @copies > 0 THEN N'Messages have not landed. ' END);
+
     /* ----------------------------------------------------------------------------------------- */
-    /* 5  One row per outcome                                                                      */
+    /* 4  One row per outcome                                                                      */
     /* ----------------------------------------------------------------------------------------- */
     SELECT o.Outcome, o.Figure, o.Detail
     FROM
     (
         SELECT 1 AS Place,
-            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' WHEN @wasOpen = 1 THEN N'gate open again' ELSE N'gate still open' END AS Outcome,
             @passes AS Figure,
             CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
-                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 WHEN @closed = 0 THEN N'not drained in time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
         SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
-        WHERE @left <> 0 OR @left IS NULL
+        WHERE @passes > 0 AND (@left <> 0 OR @left IS NULL)
         UNION ALL
-        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        SELECT 4, N'in the way', NULL, @who        /* or that it cannot be seen */
+        WHERE @who <> N''
         UNION ALL
-        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        SELECT 5, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 6, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
         UNION ALL
-        SELECT 6, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
+        SELECT 7, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
                 CASE WHEN @largest = 0 THEN N'; their dialogs are open still'
-                     WHEN @largest <= 100000 THEN N'; their dialogs are gone: see vw_Errors, then EXECUTE usp_ResendStranded @olderThanSeconds = 0'
-                     ELSE CONCAT(N'; their dialogs are gone, and one is too large for this: with room in the log for about three times its bytes EXECUTE usp_ResendStranded @olderThanSeconds = 0, @most = ', @largest) END)
+                     ELSE CONCAT(N'; their dialogs are gone: see vw_Errors, then EXECUTE ', N'[audit].[usp_Resend]', N' @most = ', @largest, N', @reason = N''usp_Drain'', @WhatIf = 0;', CASE WHEN @largest > 100000 THEN N' One dialog is large: first see that there is room in the log for about three times its bytes' END) END)
         WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;
 
-    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0)
-        RETURN 0;
-    RETURN 1;
+    RETURN CASE WHEN @WhatIf = 1 OR @drained = 1 THEN 0 ELSE 1 END;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5963,16 +6252,17 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_EndLeaked]
     @WhatIf bit = 1,                    /* 1: only show what would be done */
     @most int = 1000,                   /* 1 to 100000: at most so many of each kind in one call */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each one as it is looked at */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
    - END ALONE: a target whose sender's side is gone (ended WITH CLEANUP), with nothing unread or not landed.
+   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
    - END WITH CLEANUP: CLOSED past its time.
@@ -5981,12 +6271,6 @@ AS
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
    Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
     DECLARE @leaked TABLE
     (
         LeakedId int NOT NULL PRIMARY KEY,
@@ -5996,185 +6280,67 @@ BEGIN
         State nvarchar(60) NOT NULL,
         ConversationKey nvarchar(200) NULL,
         Action nvarchar(30) NOT NULL,
-        Outcome nvarchar(400) NOT NULL
+        Outcome nvarchar(400) NULL
     );
-    DECLARE @id int;
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @isInitiator bit;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @copies bigint;
-    DECLARE @busy int;
-    DECLARE @result int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
         PRINT N'usp_EndLeaked ends conversations of configuration audit that nobody will end any more.
-  @WhatIf  1 (default): only show; 0: do it
   @most    1 to 100000, 1000 by default: at most so many of each kind in one call
+  @reason  why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf  1 (default): only show; 0: do it
   @Debug   1: print each one as it is looked at
 Nothing with an unread message or one that has not landed is ended: those are shown with what to call instead.
-Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
+Example: EXECUTE [audit].[usp_EndLeaked] @reason = N''a tool began them'', @WhatIf = 0, @most = 10000;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
-    IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
-        THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
 
-    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
-    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
-        CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
-                      WHEN N'GIVE UP' THEN N'would be given up'
-                      WHEN N'END ALONE' THEN N'would be cleaned up'
-                      WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
-                      WHEN N'DELETE ROW' THEN N'would be deleted'
-                      WHEN N'FREE SLOT' THEN N'would be freed'
-                      ELSE N'would be ended' END
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+    SET LOCK_TIMEOUT 2000;              /* what is busy longer is shown as failed, and stays */
+
+    IF ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
+        SET @errors = @errors + N'@most must be 1 to 100000. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50132, @errors, 1;
+    END;
+
+    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action)
+    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action
     FROM [audit].[ufn_Leaked](@most) AS f;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  One by one, each checked again in its own transaction                                    */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @id = 0;
+    /* One by one, each checked again in its own transaction. */
     WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
     BEGIN
-        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action, @conversationId = l.ConversationId,
-            @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @conversationId = l.ConversationId, @isInitiator = l.IsInitiator, @action = l.Action
         FROM @leaked AS l
         WHERE l.LeakedId > @id
         ORDER BY l.LeakedId;
 
         BEGIN TRY
-            BEGIN TRANSACTION;
-
-            IF @action = N'END'
-            BEGIN
-                /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
-                   be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
-                IF EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
-                   OR EXISTS (SELECT 1 FROM [audit].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
-                    SET @outcome = N'kept: unread messages are left; its activation handles them';
-                ELSE IF EXISTS (SELECT 1
-                                FROM [audit].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
-                                WHERE sm.ConversationId = (SELECT l.ConversationId FROM @leaked AS l WHERE l.LeakedId = @id AND l.IsInitiator = 1))
-                    SET @outcome = N'kept: messages have not landed; call usp_ResendPending';
-                ELSE IF @outcome IS NULL
-                BEGIN
-                    END CONVERSATION @handle;
-                END;
-            END
-            ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
-            BEGIN
-                END CONVERSATION @handle WITH CLEANUP;
-            END
-            ELSE IF @action = N'GIVE UP'
-            BEGIN
-                /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at
-                   the log first. Nobody sends behind EndOfStream: there will not be more. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM [audit].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                      WHERE sm.ConversationId = @conversationId) AS p;
-                IF @copies > 100000
-                    SET @outcome = CONCAT(N'kept: more than 100000 messages have not landed. Next: see that there is room in the log for about three times their bytes; then EXECUTE usp_ResendPending @handle = ''', @handle, N''', @code = 0');
-                /* The list was read with NOLOCK, to which an end that is not committed looks like one. So once
-                   more by a read that may wait, holding nothing (F-126). */
-                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t
-                                WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD')
-                    SET @outcome = N'kept: its target is there';
-                /* Takes G, so that whoever is just ending this dialog has committed; then all of it again. */
-                IF @outcome IS NULL
-                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                IF @outcome IS NULL
-                   AND NOT EXISTS (SELECT 1
-                                   FROM sys.conversation_endpoints AS ce
-                                       WITH (NOLOCK)    /* our own endpoint, under G (F-126) */
-                                   INNER JOIN [audit].[ConversationLog] AS cl
-                                       WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
-                                       ON cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL
-                                   WHERE ce.conversation_handle = @handle AND ce.state = 'CO' AND GET_TRANSMISSION_STATUS(@handle) = N''
-                                     AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t WITH (NOLOCK)     /* as above */
-                                                     WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD'))
-                    SET @outcome = N'kept: it has ended or failed meanwhile, is in use, or its target is there';
-                IF @outcome IS NULL
-                    EXECUTE @busy = [audit].[usp_ResendPending] @handle = @handle, @code = 0,
-                        @description = N'Given up by usp_EndLeaked: the target was gone.';
-                IF @outcome IS NULL AND @busy <> 0
-                    SET @outcome = N'kept: a reader is at work on it';
-            END
-            ELSE IF @action = N'END ALONE'
-            BEGIN
-                /* Plain reads, which wait for a reader at work, and hold nothing (F-126). */
-                IF EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
-                    SET @outcome = N'kept: unread messages are left; its activation handles them';
-                ELSE IF EXISTS (SELECT 1
-                                FROM [audit].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
-                                WHERE sm.ConversationId = @conversationId)
-                    SET @outcome = N'kept: messages have not landed; call usp_ResendStranded, which ends it';
-                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i
-                                WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)
-                    SET @outcome = N'kept: its sender''s side is there';
-                /* WITH CLEANUP: there is nobody an EndDialog could reach. */
-                ELSE IF @outcome IS NULL
-                    END CONVERSATION @handle WITH CLEANUP;
-            END
-            ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
-            BEGIN
-                /* Takes G, so that a sender that just begins or closes this dialog has committed. */
-                EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                IF EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
-                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
-                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
-                    SET @outcome = N'kept: it is closing now';
-                IF EXISTS (SELECT 1
-                           FROM [audit].[SessionConversations] AS sc
-                               /* We hold G, and a sender that holds its row may want it: a wait
-                                  here, or a scan that meets that row, would close the circle. A
-                                  busy entry fails (1222) and is shown. */
-                               WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
-                           WHERE sc.Handle = @handle)
-                    SET @outcome = N'kept: it is in use now';
-                IF @outcome IS NULL AND @action = N'CLOSE'
-                BEGIN
-                    EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
-                END
-                ELSE IF @outcome IS NULL
-                BEGIN
-                    END CONVERSATION @handle;
-                END;
-            END;
-
-            /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
-            IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP')
-            BEGIN
-                UPDATE cl
-                SET EndedUtc = SYSUTCDATETIME(),
-                    Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
-                FROM [audit].[ConversationLog] AS cl
-                    WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
-                WHERE cl.Handle = @handle
-                  AND cl.EndedUtc IS NULL;
-            END;
-
-            /* A dialog that is kept keeps its timer as it was. */
-            IF @action = N'GIVE UP' AND @outcome IS NOT NULL
-                ROLLBACK TRANSACTION;
-            ELSE
-                COMMIT TRANSACTION;
-
-            /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
-            IF @outcome IS NULL
-                EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
-            IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
-                SET @outcome = N'kept: it is in use now';
-            IF @outcome IS NULL AND @result = 2
-                SET @outcome = N'failed: see ErrorLog, its row is still there';
+            EXECUTE [audit].[usp_EndLeakedOne] @handle = @handle, @conversationId = @conversationId, @isInitiator = @isInitiator,
+                @action = @action, @WhatIf = @WhatIf, @outcome = @outcome OUTPUT;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -6188,13 +6354,11 @@ Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
             PRINT CONCAT(@action, N' ', @handle, N': ', ISNULL(@outcome, N'done'));
     END;
 
-    IF @WhatIf = 0 AND EXISTS (SELECT 1 FROM @leaked AS l WHERE l.Outcome = N'done')
-    BEGIN
-        INSERT INTO [audit].[OperatorLog] (Action, Detail)
-        SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows')
-        FROM @leaked AS l
-        WHERE l.Outcome = N'done';
-    END;
+    INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+    SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows'), @reason
+    FROM @leaked AS l
+    WHERE l.Outcome = N'done'
+    HAVING COUNT(*) > 0;
 
     SELECT l.Handle, l.ConversationId, l.IsInitiator, l.State, l.ConversationKey, l.Action, l.Outcome
     FROM @leaked AS l
@@ -6372,11 +6536,6 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -6385,6 +6544,8 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
+
+    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6399,8 +6560,15 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50176, N'usp_PurgeDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
         SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given. ';
     IF @olderThanDays NOT BETWEEN 0 AND 36500
@@ -6494,61 +6662,63 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLanding]
-    @olderThanDays int = NULL,          /* NULL: retention.landing_days of the configuration */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: none, retention.landing_days is 0 (for ever) */
     @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
     @batch int = 4000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Removes landed rows that are old enough and that every reader has acknowledged, oldest first, a
-   small transaction after the other. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below
-   binary(8), Affected bigint. */
+/* Removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;                  /* one statement a transaction: nothing to save */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, NULL);
     DECLARE @before datetime2(3);
-    DECLARE @below binary(8);
-    DECLARE @young binary(8);
-    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     DECLARE @rows bigint = 0;
-    DECLARE @deleted int = 1;
-    DECLARE @line nvarchar(400);
+    DECLARE @found int = 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLanding: removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
-  @olderThanDays  age in days, 0 to 36500; default: none, retention.landing_days is 0 (for ever)
+        PRINT N'usp_PurgeLanding: Removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+  @olderThanDays  age in days, 0 to 36500; no default here, retention.landing_days is 0 (for ever)
   @upTo           only rows with RowVersion < @upTo; default: what every reader has acknowledged.
                   With readers it can only lower that mark; without any it must be given.
   @batch          rows of one transaction, 1 to 4900; default 4000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
-Examples:
-  EXECUTE ' + N'[audit].[usp_PurgeLanding]' + N' @olderThanDays = 30;
-  EXECUTE ' + N'[audit].[usp_PurgeLanding]' + N' @olderThanDays = 30, @WhatIf = 0;';
+Example: EXECUTE [audit].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgeLanding must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500; it has no default here: retention.landing_days is 0 (for ever). ';
-    /* 5,000 locks of one statement on one table make the server try for a lock on the whole table
-       (F-166), and then inserts would wait. */
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
 
+    DECLARE @below binary(8);
+    DECLARE @young binary(8);
+    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [audit].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
         SET @below = @upTo;
@@ -6560,14 +6730,11 @@ Examples:
         THROW 50180, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  How far: batches are in the order of landing, so the first young row ends it; in which     */
-    /*    order a batch's own rows are matters not (F-365). What a late commit left is for next time */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* A mark of the operator's may lie ahead: what is not committed yet, or lands while this runs, is
-       not seen by the look below and is young all the same. */
+    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
+       batch's own rows are matters not (F-365). What a late commit left is for next time. A mark of the
+       operator's may lie ahead: what is not committed yet is not seen by the look below and is young. */
     IF @below > @active
         SET @below = @active;
 
@@ -6581,23 +6748,16 @@ Examples:
         SET @below = @young;
 
     IF @Debug = 1
-    BEGIN
-        SET @line = CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
-        PRINT @line;
-    END;
+        PRINT CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Show, or delete from the old end; inserts are at the other and never met                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* From the old end; inserts are at the other and never met. */
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [audit].[Landing] AS l
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
         WHERE l.RowVersion < @below;
-    END;
 
-    WHILE @WhatIf = 0 AND @deleted > 0
+    WHILE @WhatIf = 0 AND @found > 0
     BEGIN
         DELETE o
         FROM
@@ -6611,18 +6771,15 @@ Examples:
             ORDER BY l.RowVersion
         ) AS o;
 
-        SET @deleted = @@ROWCOUNT;
-        SET @rows = @rows + @deleted;
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
         IF @Debug = 1
-        BEGIN
-            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
-            PRINT @line;
-        END;
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [audit].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @below AS Below, @rows AS Affected;
 
@@ -6637,21 +6794,16 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLogs]
     @olderThanDays int = NULL,          /* 0 to 36500; NULL: 90 */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show how many would be removed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each batch */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, 1,000 per transaction.
+/* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the slices, each of which is visited once */
-
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -6659,23 +6811,37 @@ BEGIN
     DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
+    DECLARE @operatorRows bigint = 0;
+    DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
+
+    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only), ErrorLog, and OperatorLog (there
+of more than 400 days at least).
   @olderThanDays  0 to 36500 days; 90 by default
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show; 0: do it
   @Debug          1: print each batch
 Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50188, N'usp_PurgeLogs must be called outside a transaction: it commits every 1,000 rows.', 1;
-    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
-        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500 OR (@WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL)
+        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1. @reason must say why.', 1;
 
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @longAgo = DATEADD(day, -CASE WHEN @days > 400 THEN @days ELSE 400 END, SYSUTCDATETIME());
 
     IF @WhatIf = 1
     BEGIN
@@ -6685,6 +6851,7 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SELECT @errorRows = COUNT_BIG(*) FROM [audit].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+        SELECT @operatorRows = COUNT_BIG(*) FROM [audit].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.AddedUtc < @longAgo;
     END;
 
     /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
@@ -6729,14 +6896,26 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             PRINT CONCAT(N'ErrorLog: ', @batch, N' rows');
     END;
 
-    IF @WhatIf = 0 AND @conversations + @errorRows > 0
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        INSERT INTO [audit].[OperatorLog] (Action, Detail)
-        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors older than ', @days, N' days'));
+        DELETE TOP (1000) ol
+        FROM [audit].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE ol.AddedUtc < @longAgo;
+        SET @batch = @@ROWCOUNT;
+        SET @operatorRows = @operatorRows + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'OperatorLog: ', @batch, N' rows');
+    END;
+
+    IF @WhatIf = 0 AND @conversations + @errorRows + @operatorRows > 0
+    BEGIN
+        INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors, ', @operatorRows, N' actions older than ', @days, N' days'), @reason);
     END;
 
     SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
-    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows), (N'OperatorLog', @operatorRows)) AS t(TableName, LogRows);
 
     RETURN 0;
 END;
@@ -6748,75 +6927,76 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgePoison]
-    @olderThanDays int = NULL,          /* NULL: retention.log_days of the configuration */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: retention.log_days = 90 */
     @batch int = 1000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Forgets failed attempts of conversations that are gone. One that ends in order takes its own along;
-   these are of dialogs ended by hand or WITH CLEANUP. Returns one row: WhatIf bit, OlderThanUtc
-   datetime2(3), Affected bigint. */
+/* Forgets failed attempts (PoisonAttempt) of conversations that are gone: one that ends in order takes its own along.
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
-    DECLARE @deleted int = 1;
-    DECLARE @line nvarchar(400);
+    DECLARE @found int = 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
-  @olderThanDays  days since the last attempt, 0 to 36500; default: retention.log_days = 90
+        PRINT N'usp_PurgePoison: Forgets failed attempts (PoisonAttempt) of conversations that are gone: one that ends in order takes its own along.
+  @olderThanDays  age in days, 0 to 36500; default: retention.log_days = 90
   @batch          rows of one transaction, 1 to 4900; default 1000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
-Example:
-  EXECUTE ' + N'[audit].[usp_PurgePoison]' + N' @olderThanDays = 30, @WhatIf = 0;';
+Example: EXECUTE [audit].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 90);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
     IF @errors <> N''
     BEGIN
         SET @errors = RTRIM(@errors);
         THROW 50184, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Show, or delete. READPAST: a row a receiver is using is of a live conversation             */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [audit].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK)
+            WITH (READPAST, READCOMMITTEDLOCK)      /* a row a receiver is using is of a live conversation */
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
                               WITH (NOLOCK)         /* a handle is never used again (F-126) */
                           WHERE ce.conversation_handle = pa.ConversationHandle);
-    END;
 
-    WHILE @WhatIf = 0 AND @deleted > 0
+    WHILE @WhatIf = 0 AND @found > 0
     BEGIN
         DELETE TOP (@batch) pa
         FROM [audit].[PoisonAttempt] AS pa
@@ -6824,21 +7004,18 @@ Example:
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
-                              WITH (NOLOCK)         /* as above */
+                              WITH (NOLOCK)         /* a handle is never used again (F-126) */
                           WHERE ce.conversation_handle = pa.ConversationHandle);
 
-        SET @deleted = @@ROWCOUNT;
-        SET @rows = @rows + @deleted;
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
         IF @Debug = 1
-        BEGIN
-            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
-            PRINT @line;
-        END;
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [audit].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 
@@ -6852,28 +7029,65 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeSendLedger]
-    @olderThanDays int = NULL,          /* 1 to 36500; NULL: 90 */
+    @olderThanDays int = NULL,          /* 1 to 36500; NULL: retention.log_days = 90 */
     @batch int = 4000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Forgets which pieces of jobs were sent long ago. A piece that is run again after that is sent again:
-   keep longer than any job may be run again. Returns one row: WhatIf bit, OlderThanUtc datetime2(3),
-   Affected bigint. */
+/* Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeSendLedger: Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
+  @olderThanDays  age in days, 1 to 36500; default: retention.log_days = 90
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example: EXECUTE [audit].[usp_PurgeSendLedger] @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 90);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 1 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 1 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50244, @errors, 1;
+    END;
+
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
     DECLARE @pieces TABLE
     (
         JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
@@ -6883,48 +7097,11 @@ BEGIN
         PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
     );
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @Help = 1
-    BEGIN
-        PRINT N'usp_PurgeSendLedger: forgets which pieces of jobs were sent long ago. A forgotten piece that is run again is sent again.
-  @olderThanDays  age in days, 1 to 36500; 90 (retention.log_days) by default
-  @batch          rows of one transaction, 1 to 4900; default 4000
-  @WhatIf         1 (default): only show what would go; 0: delete
-  @Debug          1: print each step
-Example:
-  EXECUTE ' + N'[audit].[usp_PurgeSendLedger]' + N' @olderThanDays = 90, @WhatIf = 0;';
-        RETURN 0;
-    END;
-
-    IF @@TRANCOUNT <> 0
-        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, 0) NOT BETWEEN 1 AND 36500
-        SET @errors = @errors + N'@olderThanDays must be 1 to 36500 (NULL only where [retention].log_days is above 0). ';
-    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
-        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
-    IF @WhatIf IS NULL
-        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
-    IF @errors <> N''
-    BEGIN
-        SET @errors = RTRIM(@errors);
-        THROW 50244, @errors, 1;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Oldest first, looked up holding nothing, deleted by key; a row in use is passed over       */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
-
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [audit].[SendLedger] AS sl
-            /* READPAST, READCOMMITTEDLOCK: a figure to look at; waits for nobody. */
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)  /* waits for nobody */
         WHERE sl.SentUtc < @before;
-    END;
 
     WHILE @WhatIf = 0 AND @found > 0
     BEGIN
@@ -6952,8 +7129,8 @@ Example:
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [audit].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 
@@ -6976,37 +7153,20 @@ CREATE OR ALTER PROCEDURE [audit].[usp_ReplayDeadLetter]
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Sends dead letters again, byte by byte as they were (a message id, a key's number and the sender in
-   its envelope are kept), in sequence order, on one private dialog that is closed at once. One
-   transaction marks and sends them, so none is replayed twice and none is marked and not sent. At most
-   1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
+/* Sends dead letters again, byte by byte as they were (a message id, a key's number and the sender in its
+   envelope are kept): those of one conversation in sequence order, on one private dialog that is closed at
+   once, in one transaction that marks and sends them. So none is replayed twice and none is marked and not
+   sent. Where that fails they are tried one by one: a bad letter stays, is named, and stops no other. At
+   most 1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
    MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
-    DECLARE @letters TABLE
-    (
-        DeadLetterId bigint NOT NULL PRIMARY KEY,
-        ConversationHandle uniqueidentifier NOT NULL,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NULL,
-        Body varbinary(max) NULL
-    );
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @firstHandle uniqueidentifier;
-    DECLARE @messages [audit].[ReceivedBatch];
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
         PRINT N'usp_ReplayDeadLetter sends dead letters of configuration audit again, as they were.
@@ -7020,8 +7180,15 @@ A letter whose cause is not mended comes back as a new dead letter.';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
-        THROW 50171, N'usp_ReplayDeadLetter must be called outside a transaction: marks and messages are committed together, at once.', 1;
+        THROW 50171, N'usp_ReplayDeadLetter must be called outside a transaction: it sends in transactions of its own.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF @deadLetterId IS NULL
         SET @errors = @errors + N'@deadLetterId must name a dead letter. ';
     IF @lastId < @deadLetterId OR @lastId - @deadLetterId > 999
@@ -7036,9 +7203,55 @@ A letter whose cause is not mended comes back as a new dead letter.';
         THROW 50170, @errors, 1;
     END;
 
-    IF @WhatIf = 0
+    DECLARE @letters TABLE
+    (
+        Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        DeadLetterId bigint NOT NULL UNIQUE,
+        ConversationHandle uniqueidentifier NOT NULL,
+        Unit int NOT NULL,              /* what goes in one transaction */
+        Outcome nvarchar(200) NULL
+    );
+    DECLARE @marked TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
+    DECLARE @unit int = 0;
+    DECLARE @outcome nvarchar(200);
+    DECLARE @firstHandle uniqueidentifier;
+    DECLARE @newHandle uniqueidentifier;
+    DECLARE @messages [audit].[ReceivedBatch];
+    DECLARE @sent bigint;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Which, conversation by conversation, each in its own order                               */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @letters (DeadLetterId, ConversationHandle, Unit, Outcome)
+    SELECT o.DeadLetterId, o.ConversationHandle, DENSE_RANK() OVER (ORDER BY o.FirstId), o.Outcome
+    FROM
+    (
+        SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence,
+            MIN(dl.DeadLetterId) OVER (PARTITION BY dl.ConversationHandle) AS FirstId,
+            CONVERT(nvarchar(200), NULL) AS Outcome
+        FROM [audit].[DeadLetter] AS dl
+            /* READPAST: a letter that is just being written or replayed is somebody's; activation never
+               waits for us, and we not for it. FORCESEEK: the range only. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
+          AND dl.HandledUtc IS NULL
+          AND dl.MessageType IN (N'//redial/audit/event')
+    ) AS o
+    ORDER BY o.FirstId, o.MessageSequence, o.DeadLetterId;
+
+    WHILE @WhatIf = 0
     BEGIN
+        SELECT TOP (1) @unit = l.Unit, @firstHandle = l.ConversationHandle
+        FROM @letters AS l
+        WHERE l.Unit >= @unit AND l.Outcome IS NULL
+        ORDER BY l.Unit;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
         BEGIN TRY
+            DELETE FROM @marked;
+            DELETE FROM @messages;
+            SET @outcome = NULL;
             BEGIN TRANSACTION;
 
             /* ------------------------------------------------------------------------------------ */
@@ -7047,7 +7260,7 @@ A letter whose cause is not mended comes back as a new dead letter.';
             IF EXISTS (SELECT 1 FROM [audit].[Gate] AS g
                            WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)
                        WHERE g.ConfigId = 1 AND g.IsOpen = 0)
-                THROW 50172, N'The gate is closed: this configuration is being drained. Nothing was replayed. Next: usp_OpenGate, then call again.', 1;
+                THROW 50172, N'The gate is closed: this configuration is being drained. Next: usp_OpenGate, then call again.', 1;
 
             /* ------------------------------------------------------------------------------------ */
             /* 3  Mark first: the mark is the right to send, and two operators cannot both have it     */
@@ -7057,53 +7270,61 @@ A letter whose cause is not mended comes back as a new dead letter.';
                 HandledBy = ORIGINAL_LOGIN(),
                 Handling = N'replayed',
                 HandlingReason = @reason
-            OUTPUT INSERTED.DeadLetterId, INSERTED.ConversationHandle, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
-            INTO @letters (DeadLetterId, ConversationHandle, MessageSequence, MessageType, Body)
+            OUTPUT INSERTED.DeadLetterId, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
+            INTO @marked (DeadLetterId, MessageSequence, MessageType, Body)
             FROM [audit].[DeadLetter] AS dl
-                /* READPAST: a letter that is just being written or replayed is somebody's; activation
-                   never waits for us, and we not for it. ROWLOCK, FORCESEEK: the range only. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+                /* READPAST: as above. ROWLOCK, FORCESEEK: the range only. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
             WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
               AND dl.HandledUtc IS NULL
-              AND dl.MessageType IN (N'//redial/audit/event');
+              AND dl.DeadLetterId IN (SELECT l.DeadLetterId FROM @letters AS l WHERE l.Unit = @unit AND l.Outcome IS NULL);
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  Send, conversation by conversation, each in its own order                            */
-            /* ------------------------------------------------------------------------------------ */
             INSERT INTO @messages (MessageSequence, MessageType, Body)
-            SELECT l.MessageSequence, l.MessageType, l.Body
-            FROM @letters AS l
-            ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
-            SET @replayed = @@ROWCOUNT;
+            SELECT m.MessageSequence, m.MessageType, m.Body
+            FROM @marked AS m
+            ORDER BY m.MessageSequence, m.DeadLetterId;
+            SET @sent = @@ROWCOUNT;
 
-            IF @replayed > 0
+            IF @sent > 0
             BEGIN
-                SET @firstHandle = (SELECT TOP (1) l.ConversationHandle FROM @letters AS l ORDER BY l.DeadLetterId);
                 EXECUTE [audit].[usp_SendPrivately] @messages = @messages, @resendOf = @firstHandle,
                     @reason = N'usp_ReplayDeadLetter', @handle = @newHandle OUTPUT;
 
                 INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
-                VALUES (N'replay dead letters',
-                    CONCAT(@replayed, N' of ', @deadLetterId, N' to ', @lastId, N', on conversation ', @newHandle), @reason);
+                SELECT N'replay dead letters', CONCAT(@sent, N' from ', MIN(m.DeadLetterId), N' to ', MAX(m.DeadLetterId), N', on conversation ', @newHandle), @reason
+                FROM @marked AS m;
             END;
 
             COMMIT TRANSACTION;
+            SET @replayed = @replayed + @sent;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            THROW;
+            IF ERROR_NUMBER() = 50172 AND @replayed = 0
+                THROW;
+            SET @outcome = LEFT(CONCAT(N'kept: failed with ', ERROR_NUMBER(), CASE WHEN ERROR_NUMBER() = 8429 THEN N' (the target refuses it)' END, N': ', ERROR_MESSAGE()), 200);
         END CATCH;
+
+        /* Of several one may be bad: one by one then, behind all others. */
+        IF @outcome IS NOT NULL AND (SELECT COUNT(*) FROM @letters AS l WHERE l.Unit = @unit AND l.Outcome IS NULL) > 1
+            UPDATE @letters SET Unit = 1000 + Position WHERE Unit = @unit AND Outcome IS NULL;
+        ELSE
+            UPDATE l
+            SET Outcome = ISNULL(@outcome, CASE WHEN m.DeadLetterId IS NULL THEN N'kept: it is in use now; call again' ELSE N'replayed' END)
+            FROM @letters AS l
+            LEFT OUTER JOIN @marked AS m ON m.DeadLetterId = l.DeadLetterId
+            WHERE l.Unit = @unit AND l.Outcome IS NULL;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Replayed so far: ', @replayed, N'; ', @outcome);
     END;
 
-    IF @Debug = 1
-        PRINT CONCAT(N'Replayed: ', @replayed, N', conversation ', ISNULL(CONVERT(nvarchar(36), @newHandle), N'none'));
-
     /* ----------------------------------------------------------------------------------------- */
-    /* 5  What became of each                                                                      */
+    /* 4  What became of each                                                                      */
     /* ----------------------------------------------------------------------------------------- */
     SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence, dl.MessageType, DATALENGTH(dl.Body) AS BodyBytes,
-        CASE WHEN l.DeadLetterId IS NOT NULL THEN N'replayed'
+        CASE WHEN l.Outcome IS NOT NULL THEN l.Outcome
              WHEN dl.HandledUtc IS NOT NULL
                  THEN CONCAT(N'kept: ', dl.Handling, N' at ', CONVERT(nvarchar(19), dl.HandledUtc, 120), N' UTC by ', dl.HandledBy)
              WHEN ISNULL(dl.MessageType, N'') NOT IN (N'//redial/audit/event')
@@ -7111,10 +7332,155 @@ A letter whose cause is not mended comes back as a new dead letter.';
              WHEN @WhatIf = 1 THEN N'would be replayed'
              ELSE N'kept: it is in use now; call again' END AS Outcome
     FROM [audit].[DeadLetter] AS dl
-        WITH (READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
     LEFT OUTER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
     WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
     ORDER BY dl.DeadLetterId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_Resend.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Resend]
+    @handle uniqueidentifier = NULL,    /* this dialog; NULL: all that are over */
+    @most bigint = 100000,              /* 1 and up: a dialog with more copies is left alone */
+    @olderThanSeconds int = 0,          /* younger copies are left alone */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* For an operator: usp_ResendStranded and usp_ResendPending, with a look before and a word after.
+   Result set, one row a dialog, at most 10,000: ConversationId uniqueidentifier, Handle uniqueidentifier
+   (NULL: its initiator's side is gone), Messages bigint (at most so many), Outcome nvarchar(200). Returns 0. */
+BEGIN
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @dialogs TABLE
+    (
+        ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NULL,
+        State char(2) NULL,
+        Messages bigint NOT NULL
+    );
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @first bigint;
+    DECLARE @dialogsSeen int = 0;
+    DECLARE @code int = 0;
+    DECLARE @result int = 0;
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Resend sends again what dialogs of configuration audit have left that cannot deliver it any more:
+they failed and were too large for activation, or somebody ended them by hand.
+  @handle            this dialog (the initiator''s handle), open or not: it is given up; NULL: all that are over
+  @most              1 and up, 100000 by default: a dialog with more messages is left alone
+  @olderThanSeconds  0 by default: younger messages are left alone (not with @handle)
+  @reason            why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf            1 (default): only show; 0: do it
+  @Debug             1: print each step
+Each dialog goes in one transaction: see first that there is room in the log for about three times the
+bytes of the largest. What cannot be sent again is in DeadLetter afterwards. Look first: [audit].[vw_Unlanded].
+Example: EXECUTE [audit].[usp_Resend] @reason = N''somebody ended dialogs'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50261, N'usp_Resend must be called outside a transaction: each dialog goes in one of its own.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF ISNULL(@most, 0) NOT BETWEEN 1 AND 2000000000
+        SET @errors = @errors + N'@most must be 1 to 2000000000. ';
+    IF ISNULL(@olderThanSeconds, -1) < 0
+        SET @errors = @errors + N'@olderThanSeconds must be 0 or more. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50260, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Which: one seek a dialog. NOLOCK: a list; what is called below looks again under locks    */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @handle IS NOT NULL
+        INSERT INTO @dialogs (ConversationId, Handle, State, Messages)
+        SELECT ce.conversation_id, ce.conversation_handle, ce.state,
+            (SELECT COUNT_BIG(*) FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id)
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE ce.conversation_handle = @handle AND ce.is_initiator = 1
+          AND s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator';
+    ELSE
+        WHILE @dialogsSeen < 10000
+        BEGIN
+            SET @first = NULL;
+            SELECT TOP (1) @conversationId = sm.ConversationId, @first = sm.MessageSequence
+            FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+            WHERE sm.ConversationId > @conversationId
+            ORDER BY sm.ConversationId, sm.MessageSequence;
+            IF @first IS NULL
+                BREAK;
+            SET @dialogsSeen = @dialogsSeen + 1;
+
+            /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */
+            INSERT INTO @dialogs (ConversationId, Handle, State, Messages)
+            SELECT @conversationId, ce.conversation_handle, ce.state, l.LastSequence - @first + 1
+            FROM (SELECT MAX(sm.MessageSequence) AS LastSequence FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                  WHERE sm.ConversationId = @conversationId) AS l
+            LEFT OUTER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_id = @conversationId AND ce.is_initiator = 1
+            WHERE l.LastSequence IS NOT NULL
+              AND (ce.state IS NULL OR ce.state NOT IN ('SO', 'CO'));
+        END;
+
+    IF @handle IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @dialogs)
+        THROW 50260, N'@handle must be the initiator''s handle of a conversation of service ''//redial/audit/initiator'' that is still there; see vw_Conversations. Nothing was done.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Send                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+    BEGIN
+        INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs AS d;
+
+        IF @handle IS NULL
+            EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = @olderThanSeconds, @most = @most;
+        ELSE IF NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.Messages > @most)
+        BEGIN
+            /* What activation wrote down of its Error message. */
+            SELECT @code = ISNULL(cl.Code, 0) FROM [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) WHERE cl.Handle = @handle;
+            EXECUTE @result = [audit].[usp_ResendPending] @handle = @handle, @code = @code, @description = @reason;
+        END;
+        IF @Debug = 1
+            PRINT CONCAT(N'Returned ', @result);
+    END;
+
+    SELECT d.ConversationId, d.Handle, d.Messages,
+        CASE WHEN d.Messages > @most THEN CONCAT(N'kept: more than @most = ', @most, N' messages; see that there is room in the log, then call with a larger @most')
+             WHEN @WhatIf = 1 THEN N'would be sent again'
+             WHEN NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = d.ConversationId)
+                 THEN N'sent again, or in DeadLetter: see vw_DeadLetters'
+             WHEN @result = 1 THEN N'kept: a reader of the target is at work on it; call again'
+             ELSE N'kept: too young, in use now, or it failed; see vw_Errors' END AS Outcome
+    FROM @dialogs AS d
+    ORDER BY d.ConversationId;
 
     RETURN 0;
 END;
@@ -7141,12 +7507,6 @@ AS
    Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
-
     DECLARE @dialogs TABLE
     (
         DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
@@ -7166,9 +7526,8 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @result int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
         PRINT N'usp_RetireIdle closes dialogs of configuration audit that are past their time, near the end of their lifetime or idle, and
@@ -7181,8 +7540,15 @@ Example: EXECUTE [audit].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0;
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50186, N'usp_RetireIdle must be called outside a transaction: each dialog is closed in one of its own.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF @idleSeconds < 0
         SET @errors = @errors + N'@olderThanSeconds must be 0 or more. ';
     IF @WhatIf IS NULL
@@ -7513,12 +7879,15 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_ArmTimer]'),
                (N'[audit].[usp_BeginConversation]'),
                (N'[audit].[usp_BeginPartition]'),
+               (N'[audit].[usp_CloseDialogs]'),
                (N'[audit].[usp_CloseGate]'),
                (N'[audit].[usp_Drain]'),
                (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_EndLeakedOne]'),
                (N'[audit].[usp_EndPartition]'),
                (N'[audit].[usp_FindPoison]'),
                (N'[audit].[usp_Health]'),
+               (N'[audit].[usp_InTheWay]'),
                (N'[audit].[usp_LandBatch]'),
                (N'[audit].[usp_LandRow]'),
                (N'[audit].[usp_LogError]'),
@@ -7532,7 +7901,9 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_ReadErrorBody]'),
                (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ReopenGate]'),
                (N'[audit].[usp_ReplayDeadLetter]'),
+               (N'[audit].[usp_Resend]'),
                (N'[audit].[usp_ResendPending]'),
                (N'[audit].[usp_ResendStranded]'),
                (N'[audit].[usp_RetireIdle]'),
@@ -7544,6 +7915,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_SendMessages]'),
                (N'[audit].[usp_SendPrivately]'),
                (N'[audit].[usp_TargetActivation]'),
+               (N'[audit].[usp_WaitForEnds]'),
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
@@ -7609,12 +7981,15 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_ArmTimer]'),
                (N'[audit].[usp_BeginConversation]'),
                (N'[audit].[usp_BeginPartition]'),
+               (N'[audit].[usp_CloseDialogs]'),
                (N'[audit].[usp_CloseGate]'),
                (N'[audit].[usp_Drain]'),
                (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_EndLeakedOne]'),
                (N'[audit].[usp_EndPartition]'),
                (N'[audit].[usp_FindPoison]'),
                (N'[audit].[usp_Health]'),
+               (N'[audit].[usp_InTheWay]'),
                (N'[audit].[usp_LandBatch]'),
                (N'[audit].[usp_LandRow]'),
                (N'[audit].[usp_LogError]'),
@@ -7628,7 +8003,9 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_ReadErrorBody]'),
                (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ReopenGate]'),
                (N'[audit].[usp_ReplayDeadLetter]'),
+               (N'[audit].[usp_Resend]'),
                (N'[audit].[usp_ResendPending]'),
                (N'[audit].[usp_ResendStranded]'),
                (N'[audit].[usp_RetireIdle]'),
@@ -7640,6 +8017,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_SendMessages]'),
                (N'[audit].[usp_SendPrivately]'),
                (N'[audit].[usp_TargetActivation]'),
+               (N'[audit].[usp_WaitForEnds]'),
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
@@ -7903,7 +8281,7 @@ INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
   AND s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target'
   AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/contract')
-  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
+  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
 BEGIN
@@ -7966,9 +8344,9 @@ BEGIN
         + CASE @releaseClass
             WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
                 + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
-                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = @releaseId)
             WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
-            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
             ELSE 0 END;
 
     IF @users > 0
@@ -8112,10 +8490,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ed605724df9fa260531fad91e7a6bf5071291de9f7e34e0d08091c034d4c56d0'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e');
+    VALUES (N'audit', N'0.1.0', N'ed605724df9fa260531fad91e7a6bf5071291de9f7e34e0d08091c034d4c56d0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -3,7 +3,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Uninstall, keeping the data: no new sends, every dialog recycled and ended by its target, then the
    objects. Tables, roles and the schema stay (purge_data.sql removes them). Run again after a stop:
-   each step looks at what is left.
+   each step looks at what is left. It waits up to 60 seconds for dialogs and transactions, and drops nothing
+   before they have ended; longer: EXECUTE sys.sp_set_session_context N'redial.wait_seconds', 600; first.
    ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and would drop
    services with messages in them. XACT_ABORT ends a batch at its first error. */
 SET XACT_ABORT ON;
@@ -34,52 +35,58 @@ DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 
-/* What sends, so that nothing new begins. An application's own object of such a name is left. */
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
-       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-                  WHERE sm.object_id = o.object_id
-                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'procedure', N'usp_Send'),
-    (2, N'procedure', N'usp_SendBatch'),
-    (3, N'view', N'Outbox'),
-    (4, N'procedure', N'usp_SendMessages')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
+DECLARE @message nvarchar(2048);
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
+DECLARE @statement nvarchar(max);
 
-WHILE EXISTS (SELECT 1 FROM @drops)
+/* First of all the drain: senders wait or are refused, and nothing is dropped before it is through. A gate
+   with the mark 'uninstall' is of an earlier run that has drained and was stopped later; without these
+   tables no dialog was ever begun. */
+IF OBJECT_ID(N'[logging].[Gate]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[logging].[Setting]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[logging].[ConversationLog]', N'U') IS NOT NULL
 BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
-    IF @dropOurs = 0
+    IF NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'uninstall')
     BEGIN
-        PRINT CONCAT(N'[logging].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
-        CONTINUE;
+        DECLARE @waitSeconds int = ISNULL(TRY_CONVERT(int, SESSION_CONTEXT(N'redial.wait_seconds')), 60);   /* 0 to 3600 */
+        DECLARE @left int = 0;
+        DECLARE @said nvarchar(2000) = N'';
+        IF OBJECT_ID(N'[logging].[usp_Drain]', N'P') IS NOT NULL
+            EXECUTE @left = [logging].[usp_Drain] @reason = N'uninstall', @waitSeconds = @waitSeconds, @WhatIf = 0,
+                @mark = N'closed', @said = @said OUTPUT;
+        ELSE IF EXISTS (SELECT 1
+                        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
+                        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                        INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+                        WHERE q.schema_id = SCHEMA_ID(N'logging') AND ce.state <> 'CD')
+            SET @left = 2;
+        ELSE
+        BEGIN
+            /* A deployment that stopped before usp_Drain: nobody but its deployer can have sent. */
+            BEGIN TRANSACTION;
+            UPDATE g
+            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'uninstall'
+            FROM [logging].[Gate] AS g
+            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+            IF @@ROWCOUNT = 1
+               AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+            COMMIT TRANSACTION;
+        END;
+        IF @left = 1
+        BEGIN
+            SET @message = CONCAT(N'Not drained within ', @waitSeconds, N' seconds. ', @said,
+                N'Nothing was dropped, and the gate is as it was before. Next: ', N'let those transactions end (or wait longer: EXECUTE sys.sp_set_session_context N''redial.wait_seconds'', 600; before this script, up to 3600); look at [logging].[usp_Health], which names what else is in the way and what to call; at [logging].[vw_Unlanded] for messages that have not landed, which EXECUTE [logging].[usp_Resend] sends again', N'; then run uninstall again.');
+            SET @message = REPLACE(@message, N'%', N'%%');
+            THROW 50140, @message, 1;
+        END;
+        IF @left = 2
+            THROW 50140, N'What drains configuration logging is not installed, and conversations of schema ''logging'' are open. Nothing was dropped. Next: run install.sql to its end, then uninstall.sql.', 1;
     END;
-
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[logging].', QUOTENAME(@dropName), N';');
-    BEGIN TRANSACTION;
-    IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
-    BEGIN
-        /* First the mark, as elsewhere (F-190). */
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'logging', @level1type = @dropKind, @level1name = @dropName;
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    EXECUTE sys.sp_executesql @dropStatement;
-    COMMIT TRANSACTION;
+    /* From here on the gate stays closed; the mark tells the next deployment that it is its own to open. */
+    UPDATE [logging].[Setting] SET Value = N'uninstall' WHERE Name = N'deployment.gate';
 END;
-
 
 /* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
    an IF of its own: a statement over a missing table fails whatever its condition (F-195). */
@@ -117,371 +124,6 @@ BEGIN
         END CATCH;
     END;
 
-END;
-
-DECLARE @initiator nvarchar(400) = N'//redial/logging/initiator';
-DECLARE @target nvarchar(400) = N'//redial/logging/target';
-DECLARE @message nvarchar(2048);
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-DECLARE @statement nvarchar(max);
-
-/* Whoever is still inside a sending procedure. The mark tells the next deployment that the gate is its
-   own to open again. */
-IF OBJECT_ID(N'[logging].[Gate]', N'U') IS NOT NULL
-   AND OBJECT_ID(N'[logging].[Setting]', N'U') IS NOT NULL
-BEGIN
-    BEGIN TRANSACTION;
-    UPDATE g
-    SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'uninstall'
-    FROM [logging].[Gate] AS g
-    WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-    IF @@ROWCOUNT = 1
-       AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
-        INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'uninstall');
-    COMMIT TRANSACTION;
-END;
-DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-DECLARE @handle uniqueidentifier;
-DECLARE @hasRow bit;
-DECLARE @open int = 1;
-DECLARE @until datetime2(3) = SYSUTCDATETIME();
-DECLARE @busy bit;
-DECLARE @rows bigint;
-DECLARE @copies int;
-DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
-
-IF OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NULL
-   OR OBJECT_ID(N'[logging].[ConversationLog]', N'U') IS NULL
-    SET @open = 0;              /* a deployment that stopped before its tables has no dialog */
-BEGIN TRY
-    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-    SET LOCK_TIMEOUT 2000;
-    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-    WHILE @open > 0 AND SYSUTCDATETIME() < @until
-    BEGIN
-        SET @busy = 0;
-        DELETE FROM @handles;
-
-        BEGIN TRY
-            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-               just making one: what it goes on to begin would not be seen below (F-196). */
-            BEGIN TRANSACTION;
-            SELECT @rows = COUNT_BIG(*)
-            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-            FROM [logging].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK);
-            COMMIT TRANSACTION;
-
-            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-               they keep to their end, so none is at work now that the gate is closed. */
-            INSERT INTO @handles (Handle, HasRow)
-            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            LEFT JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-            /* lint: allow SB13: as above */
-            LEFT JOIN [logging].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-            WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
-              AND ce.is_initiator = 1
-              AND ce.state IN ('SO', 'CO')
-              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-            SET @busy = 1;
-        END CATCH;
-
-        WHILE EXISTS (SELECT 1 FROM @handles AS h)
-        BEGIN
-            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-            DELETE FROM @handles WHERE Handle = @handle;
-            IF @hasRow = 1
-            BEGIN
-                IF OBJECT_ID(N'[logging].[usp_RecycleConversation]', N'P') IS NOT NULL
-                    EXECUTE [logging].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-            END
-            ELSE IF OBJECT_ID(N'[logging].[usp_SendEndOfStream]', N'P') IS NOT NULL
-            BEGIN
-                BEGIN TRY
-                    BEGIN TRANSACTION;
-                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                    EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                    IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
-                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                        EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
-                    COMMIT TRANSACTION;
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
-                        THROW;
-                END CATCH;
-            END;
-        END;
-
-        /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
-           is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-        SET @copies = 0;
-        BEGIN TRY
-            IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NOT NULL
-                EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [logging].[SentMessage] AS sm) AS x;',
-                    N'@copies int OUTPUT', @copies = @copies OUTPUT;
-            SELECT @open = COUNT(*)
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
-              AND ce.state <> 'CD';
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                THROW;
-            SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
-        END CATCH;
-        IF @busy = 1
-            SET @open = @open + 1;
-
-        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        IF @copies > 0 AND OBJECT_ID(N'[logging].[usp_ResendStranded]', N'P') IS NOT NULL
-            EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;
-        IF @open = 0 AND @copies > 0
-            SET @open = 1;
-
-        IF @open > 0
-            WAITFOR DELAY '00:00:00.500';
-    END;
-    SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
-END TRY
-BEGIN CATCH
-    IF XACT_STATE() <> 0
-        ROLLBACK TRANSACTION;
-    SET LOCK_TIMEOUT @lockTimeout;
-    THROW;
-END CATCH;
-
-IF @open > 0
-BEGIN
-    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-    IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NOT NULL
-    BEGIN
-        WHILE 1 = 1
-        BEGIN
-            SET @firstCopy = NULL;
-            SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
-            FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-            WHERE sm.ConversationId > @largestOf
-            ORDER BY sm.ConversationId, sm.MessageSequence;
-            IF @firstCopy IS NULL
-                BREAK;
-            SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
-            FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-            WHERE sm.ConversationId = @largestOf
-              AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                              WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
-            HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
-        END;
-    END;
-    /* The loop counts copies that are left as one endpoint. */
-    SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints are still open') END,
-        N', so nothing but usp_Send was dropped. Look at ', N'[logging].[ErrorLog] and at [logging].[usp_EndLeaked]',
-        CASE WHEN @largest > 0 THEN N'; at [logging].[vw_Unlanded] for those messages, which EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0' END,
-        CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
-        CASE WHEN @largest > 0 THEN N' sends again' END,
-        CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
-        N'; then run uninstall again.');
-    SET @message = REPLACE(@message, N'%', N'%%');
-    THROW 50140, @message, 1;
-END;
-
-/* An installation from before the marks gets them first, to be told from what is somebody else's. */
-IF OBJECT_ID(N'[logging].[OwnedObject]', N'U') IS NOT NULL
-BEGIN
-    DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [logging].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
-    DECLARE @adoptKind nvarchar(30);
-    DECLARE @adoptName sysname;
-    DECLARE @adoptClass tinyint;
-    DECLARE @adoptId int;
-    DECLARE @adoptStatement nvarchar(400);
-    DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-
-    /* From before: then the principals and the schema were made the same way. */
-    IF @adoptLeft > 0
-    BEGIN
-        IF DATABASE_PRINCIPAL_ID(N'logging_module') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_module';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF DATABASE_PRINCIPAL_ID(N'logging_sender') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_sender')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_sender';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF DATABASE_PRINCIPAL_ID(N'logging_operator') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_operator')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_operator';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF DATABASE_PRINCIPAL_ID(N'logging_reader') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_reader')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_reader';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF SCHEMA_ID(N'logging') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 3   /* SCHEMA */
-                 AND ep.major_id = SCHEMA_ID(N'logging')
-                 AND ep.name = N'Redial.made')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                @level0type = N'SCHEMA', @level0name = N'logging';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        IF IS_ROLEMEMBER(N'db_owner', N'logging_module') = 1
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
-                 AND ep.name = N'Redial.db_owner')
-        BEGIN
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'logging',
-                @level0type = N'USER', @level0name = N'logging_module';
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-    END;
-
-    WHILE @adoptLeft > 0
-    BEGIN
-        SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
-        FROM [logging].[OwnedObject] AS o
-        WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
-        SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
-        SET @adoptId = CASE @adoptClass
-            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
-
-        BEGIN TRANSACTION;
-        IF @adoptId IS NOT NULL
-        BEGIN
-            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
-            BEGIN
-                EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-                    @level0type = @adoptKind, @level0name = @adoptName;
-                IF ISNULL(@property, 1) <> 0
-                    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-            END;
-            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
-            BEGIN
-                EXECUTE @property = sys.sp_addextendedproperty @name = @adoptMark, @value = N'logging',
-                    @level0type = @adoptKind, @level0name = @adoptName;
-                IF ISNULL(@property, 1) <> 0
-                    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-            END;
-            IF @adoptClass <> 17
-            BEGIN
-                SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
-                EXECUTE sys.sp_executesql @adoptStatement;
-            END;
-        END;
-        DELETE FROM [logging].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
-        COMMIT TRANSACTION;
-        SET @adoptLeft = @adoptLeft - 1;
-    END;
-END;
-
-IF EXISTS (SELECT 1 FROM sys.objects AS o
-              WHERE o.object_id = OBJECT_ID(N'[logging].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name)
-                AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[logging].[DeploymentHistory]')))
-BEGIN
-    DECLARE @unmarked TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
-    DECLARE @unmarkedKind nvarchar(30);
-    DECLARE @unmarkedName sysname;
-
-    INSERT INTO @unmarked (Kind, Name)
-    SELECT CASE o.type WHEN 'U' THEN N'TABLE' ELSE N'QUEUE' END, o.name
-    FROM sys.objects AS o
-    WHERE o.schema_id = SCHEMA_ID(N'logging')
-      AND ((o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name))
-           OR (o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
-             INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
-             WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
-     OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
-                WHERE sq.object_id = o.object_id
-                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[logging].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[logging].[usp_TargetActivation]', N'P'))))))
-      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                      WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
-    UNION ALL
-    SELECT N'TYPE', t.name
-    FROM sys.types AS t
-    WHERE t.schema_id = SCHEMA_ID(N'logging')
-      AND EXISTS (SELECT 1 FROM sys.table_types AS tt
-            INNER JOIN sys.columns AS col ON col.object_id = tt.type_table_object_id
-            WHERE tt.user_type_id = t.user_type_id
-              AND ((tt.name = N'MessageBatch' AND col.name = N'MessageKey') OR (tt.name = N'ReceivedBatch' AND col.name = N'MessageSequence')))
-      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                      WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
-
-    BEGIN TRANSACTION;
-    WHILE EXISTS (SELECT 1 FROM @unmarked)
-    BEGIN
-        SELECT TOP (1) @unmarkedKind = u.Kind, @unmarkedName = u.Name FROM @unmarked AS u;
-        DELETE FROM @unmarked WHERE Kind = @unmarkedKind AND Name = @unmarkedName;
-        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging', @level0type = N'SCHEMA',
-            @level0name = N'logging', @level1type = @unmarkedKind, @level1name = @unmarkedName;
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
 END;
 
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
@@ -578,9 +220,9 @@ BEGIN
         + CASE @releaseClass
             WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
                 + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
-                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = @releaseId)
             WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
-            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
             ELSE 0 END;
 
     BEGIN TRANSACTION;
@@ -695,51 +337,57 @@ FROM (VALUES
     (11, N'procedure', N'usp_ArmTimer'),
     (12, N'procedure', N'usp_BeginConversation'),
     (13, N'procedure', N'usp_BeginPartition'),
-    (14, N'procedure', N'usp_CloseEverlasting'),
-    (15, N'procedure', N'usp_CloseGate'),
-    (16, N'procedure', N'usp_Drain'),
-    (17, N'procedure', N'usp_EndLeaked'),
-    (18, N'procedure', N'usp_EndPartition'),
-    (19, N'procedure', N'usp_FindPoison'),
-    (20, N'procedure', N'usp_Health'),
-    (21, N'procedure', N'usp_LandBatch'),
-    (22, N'procedure', N'usp_LandRow'),
-    (23, N'procedure', N'usp_LogError'),
-    (24, N'procedure', N'usp_MoveCopies'),
-    (25, N'procedure', N'usp_OpenGate'),
-    (26, N'procedure', N'usp_PurgeDeadLetter'),
-    (27, N'procedure', N'usp_PurgeInbox'),
-    (28, N'procedure', N'usp_PurgeLanding'),
-    (29, N'procedure', N'usp_PurgeLogs'),
-    (30, N'procedure', N'usp_PurgePoison'),
-    (31, N'procedure', N'usp_PurgeSendLedger'),
-    (32, N'procedure', N'usp_ReadErrorBody'),
-    (33, N'procedure', N'usp_RecordPoison'),
-    (34, N'procedure', N'usp_RecycleConversation'),
-    (35, N'procedure', N'usp_RecycleInOneTransaction'),
-    (36, N'procedure', N'usp_ReplayDeadLetter'),
-    (37, N'procedure', N'usp_ResendPending'),
-    (38, N'procedure', N'usp_ResendStranded'),
-    (39, N'procedure', N'usp_RetireIdle'),
-    (40, N'procedure', N'usp_SeesPending'),
-    (41, N'procedure', N'usp_Send'),
-    (42, N'procedure', N'usp_SendBatch'),
-    (43, N'procedure', N'usp_SendEndOfStream'),
-    (44, N'procedure', N'usp_SenderActivation'),
-    (45, N'procedure', N'usp_SendMessages'),
-    (46, N'procedure', N'usp_SendPrivately'),
-    (47, N'procedure', N'usp_TargetActivation'),
-    (48, N'procedure', N'usp_WaitForSlot'),
-    (49, N'function', N'ufn_Conversations'),
-    (50, N'function', N'ufn_HealthBroker'),
-    (51, N'function', N'ufn_HealthConversations'),
-    (52, N'function', N'ufn_HealthData'),
-    (53, N'function', N'ufn_Leaked'),
-    (54, N'function', N'ufn_Pending'),
-    (55, N'function', N'ufn_Queues'),
-    (56, N'function', N'ufn_ReadBatch'),
-    (57, N'function', N'ufn_ReadEnvelope'),
-    (58, N'function', N'ufn_WriteEnvelope')
+    (14, N'procedure', N'usp_CloseDialogs'),
+    (15, N'procedure', N'usp_CloseEverlasting'),
+    (16, N'procedure', N'usp_CloseGate'),
+    (17, N'procedure', N'usp_Drain'),
+    (18, N'procedure', N'usp_EndLeaked'),
+    (19, N'procedure', N'usp_EndLeakedOne'),
+    (20, N'procedure', N'usp_EndPartition'),
+    (21, N'procedure', N'usp_FindPoison'),
+    (22, N'procedure', N'usp_Health'),
+    (23, N'procedure', N'usp_InTheWay'),
+    (24, N'procedure', N'usp_LandBatch'),
+    (25, N'procedure', N'usp_LandRow'),
+    (26, N'procedure', N'usp_LogError'),
+    (27, N'procedure', N'usp_MoveCopies'),
+    (28, N'procedure', N'usp_OpenGate'),
+    (29, N'procedure', N'usp_PurgeDeadLetter'),
+    (30, N'procedure', N'usp_PurgeInbox'),
+    (31, N'procedure', N'usp_PurgeLanding'),
+    (32, N'procedure', N'usp_PurgeLogs'),
+    (33, N'procedure', N'usp_PurgePoison'),
+    (34, N'procedure', N'usp_PurgeSendLedger'),
+    (35, N'procedure', N'usp_ReadErrorBody'),
+    (36, N'procedure', N'usp_RecordPoison'),
+    (37, N'procedure', N'usp_RecycleConversation'),
+    (38, N'procedure', N'usp_RecycleInOneTransaction'),
+    (39, N'procedure', N'usp_ReopenGate'),
+    (40, N'procedure', N'usp_ReplayDeadLetter'),
+    (41, N'procedure', N'usp_Resend'),
+    (42, N'procedure', N'usp_ResendPending'),
+    (43, N'procedure', N'usp_ResendStranded'),
+    (44, N'procedure', N'usp_RetireIdle'),
+    (45, N'procedure', N'usp_SeesPending'),
+    (46, N'procedure', N'usp_Send'),
+    (47, N'procedure', N'usp_SendBatch'),
+    (48, N'procedure', N'usp_SendEndOfStream'),
+    (49, N'procedure', N'usp_SenderActivation'),
+    (50, N'procedure', N'usp_SendMessages'),
+    (51, N'procedure', N'usp_SendPrivately'),
+    (52, N'procedure', N'usp_TargetActivation'),
+    (53, N'procedure', N'usp_WaitForEnds'),
+    (54, N'procedure', N'usp_WaitForSlot'),
+    (55, N'function', N'ufn_Conversations'),
+    (56, N'function', N'ufn_HealthBroker'),
+    (57, N'function', N'ufn_HealthConversations'),
+    (58, N'function', N'ufn_HealthData'),
+    (59, N'function', N'ufn_Leaked'),
+    (60, N'function', N'ufn_Pending'),
+    (61, N'function', N'ufn_Queues'),
+    (62, N'function', N'ufn_ReadBatch'),
+    (63, N'function', N'ufn_ReadEnvelope'),
+    (64, N'function', N'ufn_WriteEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
@@ -747,8 +395,8 @@ SELECT k.Ordinal, N'TYPE', k.Name,
     CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
 FROM (VALUES
-    (59, N'MessageBatch'),
-    (60, N'ReceivedBatch')
+    (65, N'MessageBatch'),
+    (66, N'ReceivedBatch')
 ) AS k(Ordinal, Name)
 INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'logging') AND t.name = k.Name;
 
@@ -836,7 +484,7 @@ IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 0 AND ep
    AND NOT EXISTS (SELECT 1 FROM sys.asymmetric_keys AS ak WHERE ak.pvt_key_encryption_type = 'MK')
    AND NOT EXISTS (SELECT 1 FROM sys.symmetric_keys AS sk WHERE sk.name <> N'##MS_DatabaseMasterKey##')
    AND NOT EXISTS (SELECT 1 FROM sys.database_scoped_credentials AS dc)
-   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.is_system = 0)
+   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.is_system = 0)
 BEGIN
     EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.master_key';
     IF ISNULL(@property, 1) <> 0
