@@ -30,10 +30,10 @@ BEGIN
             BEGIN TRANSACTION;
 
             UPDATE g
-            SET IsOpen = 0,
-                ChangedUtc = SYSUTCDATETIME(),
-                ChangedBy = ORIGINAL_LOGIN(),
-                Reason = @reason
+            SET IsOpen = 0,             /* closed already: who has closed it, and why, stays */
+                ChangedUtc = CASE WHEN g.IsOpen = 1 THEN SYSUTCDATETIME() ELSE g.ChangedUtc END,
+                ChangedBy = CASE WHEN g.IsOpen = 1 THEN ORIGINAL_LOGIN() ELSE g.ChangedBy END,
+                Reason = CASE WHEN g.IsOpen = 1 THEN @reason ELSE g.Reason END
             OUTPUT DELETED.IsOpen INTO @before (IsOpen)
             FROM [audit].[Gate] AS g
                 WITH (ROWLOCK, NOWAIT, INDEX ([PK_Gate]), FORCESEEK)    /* NOWAIT: see above */

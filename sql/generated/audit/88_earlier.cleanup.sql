@@ -25,8 +25,9 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
     (2, N'procedure', N'usp_PurgeInbox'),
-    (3, N'procedure', N'usp_RecycleInOneTransaction'),
-    (4, N'procedure', N'usp_WaitForSlot')
+    (3, N'procedure', N'usp_QueueTrouble'),
+    (4, N'procedure', N'usp_RecycleInOneTransaction'),
+    (5, N'procedure', N'usp_WaitForSlot')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name;
 

@@ -24,7 +24,8 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
-    (2, N'procedure', N'usp_RecycleInOneTransaction')
+    (2, N'procedure', N'usp_QueueTrouble'),
+    (3, N'procedure', N'usp_RecycleInOneTransaction')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'etl') AND o.name = k.Name;
 
@@ -291,6 +292,7 @@ DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial etl: retire, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128)),

@@ -168,8 +168,11 @@ FROM (VALUES
     (N'function', N'ufn_HealthBroker'),
     (N'function', N'ufn_HealthConversations'),
     (N'function', N'ufn_HealthData'),
+    (N'function', N'ufn_HealthPending'),
+    (N'function', N'ufn_HealthQueues'),
     (N'function', N'ufn_Leaked'),
     (N'function', N'ufn_Pending'),
+    (N'function', N'ufn_QueuePages'),
     (N'function', N'ufn_Queues'),
     (N'function', N'ufn_ReadBatch'),
     (N'function', N'ufn_ReadEnvelope'),
@@ -179,6 +182,7 @@ FROM (VALUES
     (N'procedure', N'usp_ArmTimer'),
     (N'procedure', N'usp_BeginConversation'),
     (N'procedure', N'usp_BeginPartition'),
+    (N'procedure', N'usp_CheckHealth'),
     (N'procedure', N'usp_CloseDialogs'),
     (N'procedure', N'usp_CloseEverlasting'),
     (N'procedure', N'usp_CloseGate'),
@@ -200,11 +204,13 @@ FROM (VALUES
     (N'procedure', N'usp_PurgeLogs'),
     (N'procedure', N'usp_PurgePoison'),
     (N'procedure', N'usp_PurgeSendLedger'),
+    (N'procedure', N'usp_QueueTrouble'),
     (N'procedure', N'usp_ReadErrorBody'),
     (N'procedure', N'usp_RecordPoison'),
     (N'procedure', N'usp_RecycleConversation'),
     (N'procedure', N'usp_RecycleInOneTransaction'),
     (N'procedure', N'usp_ReopenGate'),
+    (N'procedure', N'usp_ReorganizeQueue'),
     (N'procedure', N'usp_ReplayDeadLetter'),
     (N'procedure', N'usp_Resend'),
     (N'procedure', N'usp_ResendPending'),
@@ -217,6 +223,7 @@ FROM (VALUES
     (N'procedure', N'usp_SenderActivation'),
     (N'procedure', N'usp_SendMessages'),
     (N'procedure', N'usp_SendPrivately'),
+    (N'procedure', N'usp_StartQueue'),
     (N'procedure', N'usp_TargetActivation'),
     (N'procedure', N'usp_WaitForEnds'),
     (N'procedure', N'usp_WaitForSlot'),
@@ -2259,6 +2266,37 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 65_01_ufn_QueuePages.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_QueuePages]()
+RETURNS @pages TABLE
+(
+    QueueName nvarchar(128) NOT NULL,
+    Pages bigint NULL,                      /* of the rows; bodies of more than 8,000 bytes lie elsewhere */
+    FragmentationPercent float NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* How many pages each queue takes, and how far they are out of order. Mode LIMITED reads the pages above
+   the leaves only: no message, and no lock but an intent lock on the table (F-491). Records and ghosts are
+   not counted in that mode; but no page holds less than one row, so far more pages than messages are ghosts
+   or empty. A function of its own: where the right to ask is missing, the others still answer. */
+BEGIN
+    INSERT INTO @pages (QueueName, Pages, FragmentationPercent)
+    SELECT q.name, ps.page_count, ps.avg_fragmentation_in_percent
+    FROM sys.service_queues AS q
+    CROSS APPLY sys.dm_db_index_physical_stats(DB_ID(), q.object_id, 1, NULL, N'LIMITED') AS ps
+    WHERE q.object_id IN (OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'))
+      AND ps.alloc_unit_type_desc = N'IN_ROW_DATA';
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_01_ufn_Queues.function.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2323,12 +2361,13 @@ RETURNS @found TABLE
     Finding nvarchar(60) NOT NULL,
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of etl_operator can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* First part of usp_Health: database, queues, rights, gate, version. */
+/* A part of usp_Health: database, rights, gate, version. */
 BEGIN
     DECLARE @ownerName nvarchar(128);
     DECLARE @isBrokerEnabled bit;
@@ -2343,102 +2382,47 @@ BEGIN
     /* 1  The database                                                                             */
     /* ----------------------------------------------------------------------------------------- */
     IF @isBrokerEnabled = 0
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (1, N'broker off', DB_NAME(), NULL,
-            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. ALTER DATABASE CURRENT SET ENABLE_BROKER needs the database for itself (WITH ROLLBACK IMMEDIATE).');
-    END;
+            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. A member of db_owner runs ALTER DATABASE CURRENT SET ENABLE_BROKER, which needs the database for itself.', NULL);
     IF @ownerName IS NULL
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'database without owner', DB_NAME(), NULL,
-            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. ALTER AUTHORIZATION ON DATABASE:: this database TO a login.');
-    END;
+            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.', NULL);
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The queues                                                                               */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 1, N'queue off', q.QueueName, NULL,
-        CONCAT(N'ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
-            N' WITH STATUS = ON; but first look in vw_Errors: five rollbacks in a row switch a queue off.')
-    FROM [etl].[ufn_Queues]() AS q
-    WHERE q.IsReceiveEnabled = 0
-       OR q.IsEnqueueEnabled = 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 1, N'activation off', q.QueueName, NULL,
-        CONCAT(N'Nobody reads the queue. ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
-            N' WITH ACTIVATION (STATUS = ON); or deploy again.')
-    FROM [etl].[ufn_Queues]() AS q
-    WHERE q.IsActivationEnabled = 0
-       OR q.ActivationProcedure IS NULL;
-
-    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
-        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
-            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
-        N'Expected: [etl].[usp_SenderActivation] and [etl].[usp_TargetActivation], as [etl_module]. Deploy again: it sets both; then look in the server''s error log for lines 9724.'
-    FROM [etl].[ufn_Queues]() AS q
-    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ')
-    WHERE q.ActivationProcedure IS NOT NULL
-      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[etl].[usp_TargetActivation]' ELSE N'[etl].[usp_SenderActivation]' END, N'P'), -1)
-           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'etl_module'));
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'queue differs from configuration', q.QueueName,
-        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
-        N'Expected: 2 readers of the initiator''s queue, 4 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Deploy again, or change the configuration.'
-    FROM [etl].[ufn_Queues]() AS q
-    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
-       OR q.IsRetentionEnabled = 1
-       OR q.IsPoisonMessageHandlingEnabled = 0;
-
-    IF (SELECT COUNT(*) FROM [etl].[ufn_Queues]()) < 2
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Rights, gate, version                                                                    */
+    /* 2  Rights, gate, version                                                                    */
     /* ----------------------------------------------------------------------------------------- */
     IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'pending messages not visible', N'etl_module', NULL,
-            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.');
-    END;
+            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''etl_module'' must be a member of db_owner. A member of db_owner: ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.', NULL);
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'service owned by another', N'etl_module', NULL,
-            N'The right to SEND is checked against the owner of the initiating service: ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.');
-    END;
+            N'The right to SEND is checked against the owner of the initiating service. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.', NULL);
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'gate closed', N'etl', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
         CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
-            CASE WHEN EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate')
-                 THEN N'It has not come to its end: run install.sql again, it opens the gate.'
-                 ELSE N'When that is over: EXECUTE usp_OpenGate @reason = ...' END)
+            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs install.sql again, it opens the gate.'
+                 ELSE N'When that is over, open it.' END),
+        CASE WHEN m.Name IS NULL THEN N'EXECUTE [etl].[usp_OpenGate] @reason = N''usp_Health: it is over'';' END
     FROM [etl].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
+    LEFT OUTER JOIN [etl].[Setting] AS m WITH (NOLOCK) ON m.Name = N'deployment.gate'
     WHERE g.ConfigId = 1
       AND g.IsOpen = 0;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy)
-    FROM [etl].[DeploymentHistory] AS h
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy), NULL
+    FROM [etl].[DeploymentHistory] AS h WITH (NOLOCK)
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [etl].[Migration]) < 7
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[etl].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
-    END;
+    IF (SELECT COUNT(*) FROM [etl].[Migration] AS m WITH (NOLOCK)) < 7
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N'migration missing', N'[etl].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: whoever deploys runs install.sql again, and looks at its messages.', NULL);
 
     RETURN;
 END;
@@ -2456,13 +2440,13 @@ RETURNS @found TABLE
     Finding nvarchar(60) NOT NULL,
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of etl_operator can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
-   leaked, a report must not make it worse. */
+/* A part of usp_Health: endpoints and dialogs. Every count is bounded. */
 BEGIN
     DECLARE @states TABLE
     (
@@ -2475,6 +2459,155 @@ BEGIN
         FirstEndUtc datetime NULL,
         PRIMARY KEY (IsInitiator, State)
     );
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Endpoints by state, and the ages of those in use, in one pass over the view              */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+    SELECT e.is_initiator, e.state_desc, COUNT(*),
+        SUM(CASE WHEN e.AgeSeconds > 7800 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+              /* Of dialogs in use only, as in ufn_Conversations. */
+              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
+    GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
+        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
+        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END, NULL
+    FROM @states AS e;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
+        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
+        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        N'Look with usp_EndLeaked first. A few DISCONNECTED ones come and go: their EndDialog is just being handled.',
+        N'EXECUTE [etl].[usp_EndLeaked] @reason = N''usp_Health: leaked'', @WhatIf = 0;'
+    FROM [etl].[ufn_Leaked](1001) AS l
+    GROUP BY l.Action;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Ages                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'dialogs older than configured', N'//redial/etl/initiator', CONCAT(SUM(e.Old), N', oldest ', MAX(e.OldestSeconds), N' s'),
+        N'Nobody sends on them, and usp_RetireIdle does not run: schedule it.',
+        N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;'
+    FROM @states AS e
+    HAVING SUM(e.Old) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/etl/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
+        N'Nobody sends on them any more: the next send or usp_RetireIdle closes them by. At the end both sides get Error -8489; what has not landed by then is sent again.',
+        N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;'
+    FROM @states AS e
+    HAVING SUM(e.Ending) > 0;
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthData.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_HealthData]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of etl_operator can run about it; NULL: nothing */
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* A part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions, counts are bounded, and
+   NOLOCK keeps it from waiting for whoever is just writing. */
+BEGIN
+    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 10, N'dead letters unhandled', N'[etl].[DeadLetter]',
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
+        N'See vw_DeadLetters for the reasons. Mend the cause, then replay them, a thousand at a time; what nobody needs: usp_PurgeDeadLetter.',
+        CONCAT(N'EXECUTE [etl].[usp_ReplayDeadLetter] @deadLetterId = ', MIN(d.DeadLetterId), N', @toDeadLetterId = ',
+            CASE WHEN MAX(d.DeadLetterId) - MIN(d.DeadLetterId) > 999 THEN MIN(d.DeadLetterId) + 999 ELSE MAX(d.DeadLetterId) END, N', @reason = N''usp_Health: mended'', @WhatIf = 0;')
+    FROM (SELECT TOP (10000) dl.AddedUtc, dl.DeadLetterId FROM [etl].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL ORDER BY dl.DeadLetterId) AS d
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'errors in the last hour', e.ProcedureName,
+        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
+        N'See vw_Errors for the texts.', NULL
+    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [etl].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
+    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
+    GROUP BY e.ProcedureName;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'poison messages', N'[etl].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
+        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.', NULL
+    FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
+    HAVING COUNT(*) > 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* Growth                                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 200, N'rows in a table', CONCAT(N'etl', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
+        N'Kept by [retention]: landing 14, log 30, dead letters 0 days (0: for ever).', NULL
+    FROM sys.objects AS o
+    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
+    WHERE o.object_id IN (OBJECT_ID(N'[etl].[Landing]', N'U'), OBJECT_ID(N'[etl].[ConversationLog]', N'U'),
+        OBJECT_ID(N'[etl].[ErrorLog]', N'U'), OBJECT_ID(N'[etl].[DeadLetter]', N'U'))
+    GROUP BY o.name;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'landed rows past their time', N'[etl].[Landing]', CONCAT(N'first ', CONVERT(nvarchar(19), la.LandedUtc, 120), N' UTC'),
+        N'[retention] keeps 14 days: the purge job does not run.',
+        N'EXECUTE [etl].[usp_PurgeLanding] @reason = N''usp_Health: past its time'', @WhatIf = 0;'
+    FROM (SELECT TOP (1) x.LandedUtc FROM [etl].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
+    WHERE la.LandedUtc < DATEADD(day, -15, @now);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthPending.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_HealthPending]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of etl_operator can run about it; NULL: nothing */
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* A part of usp_Health: messages on their way. Every count is bounded: where millions wait, a report must not make it worse. */
+BEGIN
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @sentUtc datetime2(3);
     DECLARE @oldestUtc datetime2(3) = '9999-12-31';
@@ -2488,10 +2621,7 @@ BEGIN
         Copies bigint NOT NULL          /* at most so many */
     );
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Pending, by what the server says is in the way                                           */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT
         CASE WHEN p.StatusKind IN (N'queue off', N'broker off', N'no service', N'no route', N'access') THEN 10
              WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
@@ -2499,22 +2629,27 @@ BEGIN
         N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
         CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', oldest ', MAX(p.WaitingSeconds), N' s'),
         CASE p.StatusKind
-            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then ALTER QUEUE ... WITH STATUS = ON.'
-            WHEN N'broker off' THEN N'ALTER DATABASE ... SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE, in the database the text names.'
-            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Deploy the target.'
+            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then start it.'
+            WHEN N'broker off' THEN N'A member of db_owner runs ALTER DATABASE ... SET ENABLE_BROKER in the database the text in vw_Pending names.'
+            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Whoever deploys installs the target.'
             WHEN N'no route' THEN N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?'
             WHEN N'access' THEN N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.'
-            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then usp_ResendPending.'
-            WHEN N'busy' THEN N'The target queue is locked, by ALTER QUEUE or a rebuild say: it is tried again.'
+            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then send them again.'
+            WHEN N'busy' THEN N'The target queue is locked, by maintenance say: it is tried again.'
             WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
-            ELSE N'See the text in vw_Pending.' END
+            ELSE N'See the text in vw_Pending.' END,
+        CASE p.StatusKind
+            WHEN N'queue off' THEN N'EXECUTE [etl].[usp_StartQueue] @reason = N''usp_Health: queue off'', @WhatIf = 0;'
+            WHEN N'far side ended' THEN N'EXECUTE [etl].[usp_Resend] @reason = N''usp_Health: far side ended'', @WhatIf = 0;'
+            END
     FROM [etl].[ufn_Pending]() AS p
     GROUP BY p.ToService, p.StatusKind;
 
     /* Dialogs whose resend activation has left to an operator. */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
-        CONCAT(N'It has failed or ended, and its messages wait for you. vw_Errors has its code. See to room in the log (three times their bytes), then EXECUTE usp_ResendPending @handle = ''', d.Handle, N''', @code = that code.')
+        N'It has failed or ended, and its messages wait for you. vw_Errors says why. See to room in the log (three times their bytes) before you send them again.',
+        CONCAT(N'EXECUTE [etl].[usp_Resend] @handle = ''', d.Handle, N''', @most = 2000000000, @reason = N''usp_Health: too large for activation'', @WhatIf = 0;')
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle, ce.conversation_id AS ConversationId
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
@@ -2551,12 +2686,12 @@ BEGIN
         END;
     END;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'messages of dialogs that are over', N'//redial/etl/initiator',
         CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
-        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: ',
-            CASE WHEN MAX(o.Copies) <= 100000 THEN N'EXECUTE usp_ResendStranded sends them again.'
-                 ELSE CONCAT(N'EXECUTE usp_ResendStranded @most = ', MAX(o.Copies), N' sends them again. Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.') END)
+        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: send them again.',
+            CASE WHEN MAX(o.Copies) > 100000 THEN N' Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.' END),
+        CONCAT(N'EXECUTE [etl].[usp_Resend] ', CASE WHEN MAX(o.Copies) > 100000 THEN CONCAT(N'@most = ', MAX(o.Copies), N', ') END, N'@reason = N''usp_Health: dialogs that are over'', @WhatIf = 0;')
     FROM @old AS o
     /* HASH: one pass over the view, not one for each dialog (F-153). */
     LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)
@@ -2564,134 +2699,85 @@ BEGIN
     WHERE ce.conversation_handle IS NULL
     HAVING COUNT(*) > 0;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT CASE WHEN @oldestUtc < DATEADD(minute, -5, SYSUTCDATETIME()) THEN 50 ELSE 200 END, N'messages that have not landed', N'//redial/etl/target',
         CONCAT(N'in ', @dialogs, N' dialogs, oldest ', CONVERT(nvarchar(19), @oldestUtc, 120), N' UTC'),
-        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers below; a dialog whose target was ended WITH CLEANUP says nothing before its next message: EXECUTE usp_ResendPending @handle = ..., @code = 0.'
+        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers. A dialog whose target was ended WITH CLEANUP says nothing before its next message: usp_EndLeaked gives it up once it is closing, usp_Resend with its @handle at once.', NULL
     WHERE @dialogs > 0;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
-    SELECT e.is_initiator, e.state_desc, COUNT(*),
-        SUM(CASE WHEN e.AgeSeconds > 7800 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
-        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
-              /* Of dialogs in use only, as in ufn_Conversations. */
-              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
-              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
-          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
-              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
-              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
-    GROUP BY e.is_initiator, e.state_desc;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
-        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
-        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
-        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
-             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
-    FROM @states AS e;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
-        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
-        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
-        N'Look with EXECUTE usp_EndLeaked; end them with @WhatIf = 0. A few DISCONNECTED ones come and go: their EndDialog is just being handled.'
-    FROM [etl].[ufn_Leaked](1001) AS l
-    GROUP BY l.Action;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Ages                                                                                     */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs older than configured', N'//redial/etl/initiator', CONCAT(SUM(e.Old), N', oldest ', MAX(e.OldestSeconds), N' s'),
-        N'Nobody sends on them, and usp_RetireIdle does not run: schedule it.'
-    FROM @states AS e
-    HAVING SUM(e.Old) > 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/etl/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
-        N'Nobody sends on them any more: the next send or usp_RetireIdle closes them by. At the end both sides get Error -8489; what has not landed by then is sent again.'
-    FROM @states AS e
-    HAVING SUM(e.Ending) > 0;
 
     RETURN;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 65_02_ufn_HealthData.function.sql
+-- 65_02_ufn_HealthQueues.function.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [etl].[ufn_HealthData]()
+CREATE OR ALTER FUNCTION [etl].[ufn_HealthQueues]()
 RETURNS @found TABLE
 (
     Priority tinyint NOT NULL,
     Finding nvarchar(60) NOT NULL,
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of etl_operator can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* Third part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions,
-   counts are bounded, and NOLOCK keeps it from waiting for whoever is just writing. */
+/* A part of usp_Health: are the queues on, read by whom they should be, and who is told when not? */
 BEGIN
-    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+    DECLARE @missing int = 2 - (SELECT COUNT(*) FROM [etl].[ufn_Queues]());
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 10, N'dead letters unhandled', N'[etl].[DeadLetter]',
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
-        N'See vw_DeadLetters for the reasons. Mend the cause, then usp_ReplayDeadLetter; what nobody needs: usp_PurgeDeadLetter.'
-    FROM (SELECT TOP (10000) dl.AddedUtc FROM [etl].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL) AS d
-    HAVING COUNT(*) > 0;
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N'queue off', q.QueueName, NULL,
+        N'Messages wait; nothing is lost. Five rollbacks in a row switch a queue off: look in vw_Errors first and mend the cause (a full disk, say), then start it.',
+        CONCAT(N'EXECUTE [etl].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: queue off'', @WhatIf = 0;')
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.IsReceiveEnabled = 0
+       OR q.IsEnqueueEnabled = 0;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'errors in the last hour', e.ProcedureName,
-        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
-        N'See vw_Errors for the texts.'
-    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [etl].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
-    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
-    GROUP BY e.ProcedureName;
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N'activation off', q.QueueName, NULL, N'Nobody reads the queue. Somebody switched its activation off: ask why, then start it.',
+        CONCAT(N'EXECUTE [etl].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: activation off'', @WhatIf = 0;')
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.IsActivationEnabled = 0
+       OR q.ActivationProcedure IS NULL;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'poison messages', N'[etl].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
-        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'
-    FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
-    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
-    HAVING COUNT(*) > 0;
+    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
+        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
+            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
+        N'Expected: [etl].[usp_SenderActivation] and [etl].[usp_TargetActivation], as [etl_module]. Starting the queue sets both; then look in the server''s error log for lines 9724.',
+        CONCAT(N'EXECUTE [etl].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: other activation procedure'', @WhatIf = 0;')
+    FROM [etl].[ufn_Queues]() AS q
+    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ')
+    WHERE q.ActivationProcedure IS NOT NULL
+      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[etl].[usp_TargetActivation]' ELSE N'[etl].[usp_SenderActivation]' END, N'P'), -1)
+           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'etl_module'));
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* Growth                                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'queue differs from configuration', q.QueueName,
+        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
+        N'Expected: 2 readers of the initiator''s queue, 4 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Starting the queue sets them; or change the configuration.',
+        CONCAT(N'EXECUTE [etl].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: queue differs from configuration'', @WhatIf = 0;')
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
+       OR q.IsRetentionEnabled = 1
+       OR q.IsPoisonMessageHandlingEnabled = 0;
+
+    IF @missing > 0
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys runs install.sql again.', NULL);
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),
-        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below. One conversation feeds one reader only.'
-             ELSE N'From sys.partitions, without reading the queue.' END
+        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.'
+             ELSE N'From sys.partitions, without reading the queue.' END, NULL
     FROM [etl].[ufn_Queues]() AS q;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 200, N'rows in a table', CONCAT(N'etl', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
-        N'Kept by [retention]: landing 14, log 30, dead letters 0 days (0: for ever).'
-    FROM sys.objects AS o
-    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
-    WHERE o.object_id IN (OBJECT_ID(N'[etl].[Landing]', N'U'), OBJECT_ID(N'[etl].[ConversationLog]', N'U'),
-        OBJECT_ID(N'[etl].[ErrorLog]', N'U'), OBJECT_ID(N'[etl].[DeadLetter]', N'U'))
-    GROUP BY o.name;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'landed rows past their time', N'[etl].[Landing]', CONCAT(N'first ', CONVERT(nvarchar(19), la.LandedUtc, 120), N' UTC'),
-        N'[retention] keeps 14 days: the purge job does not run.'
-    FROM (SELECT TOP (1) x.LandedUtc FROM [etl].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
-    WHERE la.LandedUtc < DATEADD(day, -15, @now);
 
     RETURN;
 END;
@@ -5756,10 +5842,10 @@ BEGIN
             BEGIN TRANSACTION;
 
             UPDATE g
-            SET IsOpen = 0,
-                ChangedUtc = SYSUTCDATETIME(),
-                ChangedBy = ORIGINAL_LOGIN(),
-                Reason = @reason
+            SET IsOpen = 0,             /* closed already: who has closed it, and why, stays */
+                ChangedUtc = CASE WHEN g.IsOpen = 1 THEN SYSUTCDATETIME() ELSE g.ChangedUtc END,
+                ChangedBy = CASE WHEN g.IsOpen = 1 THEN ORIGINAL_LOGIN() ELSE g.ChangedBy END,
+                Reason = CASE WHEN g.IsOpen = 1 THEN @reason ELSE g.Reason END
             OUTPUT DELETED.IsOpen INTO @before (IsOpen)
             FROM [etl].[Gate] AS g
                 WITH (ROWLOCK, NOWAIT, INDEX ([PK_Gate]), FORCESEEK)    /* NOWAIT: see above */
@@ -6477,6 +6563,76 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_usp_CheckHealth.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_CheckHealth]
+    @failAt tinyint = 10,               /* 1 to 199: fail for this priority number or a lower one */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Result set: the findings it fails for, with the columns of usp_Health. Returns 0, or raises 50290, which
+   names the first five. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @found TABLE
+    (
+        FoundId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) NOT NULL,
+        ObjectName nvarchar(300) NULL,
+        Figure nvarchar(100) NULL,
+        Advice nvarchar(1000) NOT NULL,
+        Statement nvarchar(1000) NULL
+    );
+    DECLARE @id int = 0;
+    DECLARE @count int = 0;
+    DECLARE @message nvarchar(2048);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_CheckHealth is usp_Health for a job: it fails (50290) when something is wrong, so that a SQL Server
+Agent job fails and tells its operator. It changes nothing.
+  @failAt  1 to 199, 10 by default: fail for findings of this priority number or a lower one
+Example: EXECUTE [etl].[usp_CheckHealth] @failAt = 50;';
+        RETURN 0;
+    END;
+
+    IF ISNULL(@failAt, 0) NOT BETWEEN 1 AND 199
+        THROW 50291, N'@failAt must be 1 to 199.', 1;
+
+    /* As the caller, who may see more of the server than a user of one database. */
+    EXECUTE AS CALLER;
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    EXECUTE [etl].[usp_Health];
+    REVERT;
+
+    DELETE FROM @found WHERE Priority > @failAt;
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
+    FROM @found AS f
+    ORDER BY f.FoundId;
+
+    SET @message = N'Configuration etl: ';
+    WHILE @count < 5 AND EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id)
+    BEGIN
+        SELECT TOP (1) @id = f.FoundId, @count = @count + 1,
+            @message = LEFT(CONCAT(@message, f.Finding, N', ' + f.ObjectName, N' (' + f.Figure + N')', N'. '), 1900)
+        FROM @found AS f
+        WHERE f.FoundId > @id
+        ORDER BY f.FoundId;
+    END;
+    IF @count = 0
+        RETURN 0;
+
+    SET @message = REPLACE(CONCAT(@message, N'What to do: EXECUTE [etl].[usp_Health];'), N'%', N'%%');   /* F-133 */
+    THROW 50290, @message, 1;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_EndLeaked.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -6612,32 +6768,25 @@ WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody,
-   reads no message body and counts no queue by scanning it (F-170).
+   reads no message body and counts no queue by scanning it (F-170). A part that fails (a table, an index,
+   a view or a right is missing) is told as such, and the others answer all the same.
    Result set: Priority tinyint (1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know,
-   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000).
+   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000),
+   Statement nvarchar(1000): what an operator can run about it.
    Returns the lowest priority number found, 200 when all is well. */
 BEGIN
     SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a part that fails is told, below */
     SET ROWCOUNT 0;                     /* a caller's would cut the report (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @found TABLE
-    (
-        Priority tinyint NOT NULL,
-        Finding nvarchar(60) NOT NULL,
-        ObjectName nvarchar(300) NULL,
-        Figure nvarchar(100) NULL,
-        Advice nvarchar(1000) NOT NULL
-    );
-    DECLARE @queues TABLE
-    (
-        QueueId int NOT NULL PRIMARY KEY,
-        QueueName nvarchar(128) NOT NULL,
-        Messages bigint NULL,
-        MaxReaders smallint NULL,
-        IsActive bit NOT NULL
-    );
+    DECLARE @parts TABLE (PartId int NOT NULL PRIMARY KEY, Part nvarchar(60) NOT NULL, Query nvarchar(max) NOT NULL, IsOfServer bit NOT NULL);
+    DECLARE @part int = 0;
+    DECLARE @name nvarchar(60);
+    DECLARE @query nvarchar(max);
+    DECLARE @isOfServer bit;
     DECLARE @database int = DB_ID();
+    DECLARE @blind bit = 0;
     DECLARE @worst int;
 
     IF @Help = 1
@@ -6645,105 +6794,138 @@ BEGIN
         PRINT N'usp_Health says what is wrong with configuration etl, how much of it, and what to do.
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each part
+Column Statement: what a member of etl_operator can run about it. Each such procedure has @Help = 1.
 Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
 Example: EXECUTE [etl].[usp_Health];';
         RETURN 0;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  What the module user can see                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthBroker]() AS f;
-    IF @Debug = 1
-        PRINT N'Database, queues, rights: done.';
+    /* Not table variables: each part is a batch of its own, so that what it lacks fails there. */
+    CREATE TABLE #found
+    (
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
+        ObjectName nvarchar(300) COLLATE DATABASE_DEFAULT NULL,
+        Figure nvarchar(100) COLLATE DATABASE_DEFAULT NULL,
+        Advice nvarchar(1000) COLLATE DATABASE_DEFAULT NOT NULL,
+        Statement nvarchar(1000) COLLATE DATABASE_DEFAULT NULL
+    );
+    CREATE TABLE #queues
+    (
+        QueueId int NOT NULL PRIMARY KEY,
+        QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL,
+        Messages bigint NULL,
+        MaxReaders smallint NULL,
+        IsActive bit NOT NULL
+    );
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthConversations]() AS f;
-    IF @Debug = 1
-        PRINT N'Conversations: done.';
+    INSERT INTO @parts (PartId, Part, Query, IsOfServer)
+    VALUES
+        (1, N'database, rights, gate, version', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthBroker]() AS f;', 0),
+        (2, N'queues', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthQueues]() AS f;', 0),
+        (3, N'messages on their way', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthPending]() AS f;', 0),
+        (4, N'conversations', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthConversations]() AS f;', 0),
+        (5, N'dead letters, errors, growth', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthData]() AS f;', 0),
+        (6, N'list of the queues', N'INSERT INTO #queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
+SELECT OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
+    CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
+FROM [etl].[ufn_Queues]() AS q;', 0),
+        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-491). */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
+    N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',
+    CONCAT(N''EXECUTE [etl].[usp_ReorganizeQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue out of order'''', @WhatIf = 0;'')
+FROM [etl].[ufn_QueuePages]() AS p
+INNER JOIN #queues AS q ON q.QueueName = p.QueueName
+WHERE p.Pages > 1000 AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50);', 0),
+        (8, N'queue monitors', N'/* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started any more, and
+   changing the procedure does not help (F-255). */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 1, N''activation stuck'', q.QueueName, CONCAT(m.state, N'', about '', q.Messages, N'' messages''),
+    N''A reader ended without RECEIVE. Mend it, then switch activation off and on.'',
+    CONCAT(N''EXECUTE [etl].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: activation stuck'''', @WhatIf = 0;'')
+FROM #queues AS q
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+WHERE m.state = N''NOTIFIED''
+  AND ISNULL(q.Messages, 1) > 0
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.queue_id = q.QueueId AND t.database_id = @database);
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthData]() AS f;
-    IF @Debug = 1
-        PRINT N'Dead letters, errors, growth: done.';
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 1, N''no queue monitor'', q.QueueName, NULL,
+    N''Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'', NULL
+FROM #queues AS q
+WHERE q.IsActive = 1
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m WHERE m.queue_id = q.QueueId AND m.database_id = @database);', 1),
+        (9, N'readers', N'/* A reader that is there and has not come to its RECEIVE: blocked, as a rule. Of several the one that was
+   started last: the others have come to theirs, or it would not have been started. Both times are the
+   server''s local ones. */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 10, N''reader without RECEIVE'', q.QueueName, CONCAT(N''session '', r.Session, N'', '', DATEDIFF(second, r.StartedAt, GETDATE()), N'' s''),
+    N''It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. If it stays so when that one has ended, switch activation off and on.'',
+    CONCAT(N''EXECUTE [etl].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: reader without RECEIVE'''', @WhatIf = 0;'')
+FROM #queues AS q
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
+             FROM sys.dm_broker_activated_tasks AS t
+             INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database
+             ORDER BY es.login_time DESC) AS r
+WHERE m.state = N''NOTIFIED''
+  AND r.StartedAt < DATEADD(second, -60, GETDATE());
 
-    INSERT INTO @queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
-    SELECT OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ'), q.QueueName, q.Messages, q.MaxReaders,
-        CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
-    FROM [etl].[ufn_Queues]() AS q;
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
+    N''readers running'', q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders),
+    N''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'', NULL
+FROM #queues AS q
+CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;', 1);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What only the server knows: asked as the caller, since a user of one database is nobody   */
-    /*    to the server (F-240)                                                                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
-
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+        SET @blind = 1;
+    REVERT;
+    IF @blind = 1
     BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        DELETE FROM @parts WHERE IsOfServer = 1;
+        INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
-            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. GRANT VIEW SERVER STATE TO your login, or ask somebody who has it.');
-    END
-    ELSE
-    BEGIN
-        /* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started
-           any more, and changing the procedure does not help (F-255). */
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 1, N'activation stuck', q.QueueName, CONCAT(m.state, N', about ', q.Messages, N' messages'),
-            CONCAT(N'A reader ended without RECEIVE. Mend it, then ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
-                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
-        FROM @queues AS q
-        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        WHERE m.state = N'NOTIFIED'
-          AND ISNULL(q.Messages, 1) > 0
-          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
-                          WHERE t.queue_id = q.QueueId AND t.database_id = @database);
-
-        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule. Of
-           several the one that was started last: the others have come to theirs, or it would not have
-           been started. Both times are the server's local ones. */
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', r.Session, N', ', DATEDIFF(second, r.StartedAt, GETDATE()), N' s'),
-            CONCAT(N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. What the monitor does after a KILL is not documented: if it stays NOTIFIED, ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
-                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
-        FROM @queues AS q
-        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
-                     FROM sys.dm_broker_activated_tasks AS t
-                     INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
-                     WHERE t.queue_id = q.QueueId AND t.database_id = @database
-                     ORDER BY es.login_time DESC) AS r
-        WHERE m.state = N'NOTIFIED'
-          AND r.StartedAt < DATEADD(second, -60, GETDATE());
-
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 1, N'no queue monitor', q.QueueName, NULL,
-            N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
-        FROM @queues AS q
-        WHERE q.IsActive = 1
-          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m
-                          WHERE m.queue_id = q.QueueId AND m.database_id = @database);
-
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
-            N'readers running', q.QueueName, CONCAT(r.Running, N' of ', q.MaxReaders),
-            N'At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'
-        FROM @queues AS q
-        CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-                     WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;
+            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.');
     END;
 
-    REVERT;
+    WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
+    BEGIN
+        SELECT TOP (1) @part = p.PartId, @name = p.Part, @query = p.Query, @isOfServer = p.IsOfServer
+        FROM @parts AS p
+        WHERE p.PartId > @part
+        ORDER BY p.PartId;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  The answer                                                                               */
-    /* ----------------------------------------------------------------------------------------- */
-    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice
-    FROM @found AS f
+        BEGIN TRY
+            IF @isOfServer = 1
+                EXECUTE AS CALLER;
+            EXECUTE sys.sp_executesql @query, N'@database int', @database = @database;
+            IF @isOfServer = 1
+                REVERT;
+        END TRY
+        BEGIN CATCH
+            IF @isOfServer = 1
+                REVERT;
+            IF XACT_STATE() = -1
+                THROW;                  /* in a caller's transaction that can only be rolled back */
+            INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
+            VALUES (50, N'not looked at', @name, CONCAT(N'error ', ERROR_NUMBER()),
+                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys runs install.sql again.'), 1000));
+        END CATCH;
+        IF @Debug = 1
+            PRINT CONCAT(@name, N': done.');
+    END;
+
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
+    FROM #found AS f
     ORDER BY f.Priority, f.Finding, f.ObjectName;
 
-    SELECT @worst = MIN(f.Priority) FROM @found AS f;
+    SELECT @worst = MIN(f.Priority) FROM #found AS f;
     RETURN ISNULL(@worst, 200);
 END;
 GO
@@ -7480,7 +7662,139 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 78_usp_ReplayDeadLetter.procedure.sql
+-- 78_usp_ReorganizeQueue.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_ReorganizeQueue]
+    @queue nvarchar(128) = NULL,        /* NULL: both */
+    @rebuild bit = 0,                   /* 1: REBUILD instead of REORGANIZE: all pages anew, in one transaction */
+    @waitSeconds int = 30,              /* 0 to 3600: how long to wait for readers that are at work */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each try */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* For an operator: puts the pages of a queue in order after a backlog. A long backlog leaves them half empty and
+   full of ghosts, and RECEIVE then reads many for each message. Both forms are offline: the queue is locked
+   until they are through, and who sends or receives waits (F-490). REORGANIZE keeps what it has done when it
+   is stopped; REBUILD does not.
+   ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
+   two seconds at a time and lets them pass in between.
+   Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
+   Returns 0, or 1: not all is done; call again. */
+BEGIN
+    DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @name nvarchar(128);
+    DECLARE @deadline datetime2(3);
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_ReorganizeQueue puts the pages of queues of configuration etl in order.
+  @queue        its name; NULL: both queues of the configuration that are in this database
+  @rebuild      1: REBUILD instead of REORGANIZE: all pages anew, in one transaction, with room for them in the log
+  @waitSeconds  0 to 3600, 30 by default: how long to wait for readers that are at work
+  @reason       why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf       1 (default): only show; 0: do it
+  @Debug        1: print each try
+Example: EXECUTE [etl].[usp_ReorganizeQueue] @reason = N''disk is free again'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50281, N'usp_ReorganizeQueue must be called outside a transaction: altering a queue keeps its senders waiting until the end of one.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+    SET LOCK_TIMEOUT 2000;              /* see above */
+
+    IF @queue IS NOT NULL AND @queue NOT IN (N'InitiatorQueue', N'TargetQueue')
+        SET @errors = @errors + N'@queue must be InitiatorQueue or TargetQueue, or NULL for both. ';
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50280, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    INSERT INTO @queues (QueueName, Figure, IsDue)
+    SELECT q.QueueName, CONCAT(N'about ', q.Messages, N' messages'), 1
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.QueueName = ISNULL(@queue, q.QueueName);
+
+    /* A level below, so that a right that is missing is told and stops nothing. */
+    CREATE TABLE #pages (QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL, Pages bigint NULL, FragmentationPercent float NULL);
+    BEGIN TRY
+        EXECUTE sys.sp_executesql N'INSERT INTO #pages (QueueName, Pages, FragmentationPercent) SELECT p.QueueName, p.Pages, p.FragmentationPercent FROM [etl].[ufn_QueuePages]() AS p;';
+        UPDATE q
+        SET Figure = CONCAT(q.Figure, N', ', p.Pages, N' pages, ', CONVERT(int, p.FragmentationPercent), N' % out of order')
+        FROM @queues AS q
+        INNER JOIN #pages AS p ON p.QueueName = q.QueueName;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        UPDATE @queues SET Figure = LEFT(CONCAT(Figure, N', pages not seen: ', ERROR_MESSAGE()), 200);
+    END CATCH;
+
+    WHILE @WhatIf = 0 AND EXISTS (SELECT 1 FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL)
+    BEGIN
+        SELECT TOP (1) @name = q.QueueName FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL ORDER BY q.QueueName;
+        BEGIN TRY
+            IF @name = N'InitiatorQueue'
+            BEGIN
+                IF @rebuild = 1
+                    ALTER QUEUE [etl].[InitiatorQueue] REBUILD;
+                ELSE
+                    ALTER QUEUE [etl].[InitiatorQueue] REORGANIZE;
+            END;
+            IF @name = N'TargetQueue'
+            BEGIN
+                IF @rebuild = 1
+                    ALTER QUEUE [etl].[TargetQueue] REBUILD;
+                ELSE
+                    ALTER QUEUE [etl].[TargetQueue] REORGANIZE;
+            END;
+            UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
+            INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF @Debug = 1
+                PRINT CONCAT(@name, N': ', ERROR_MESSAGE());
+            IF ERROR_NUMBER() <> 1222 OR SYSUTCDATETIME() >= @deadline
+                UPDATE @queues
+                SET Outcome = LEFT(CASE WHEN ERROR_NUMBER() = 1222 THEN N'not done: readers or senders were at work on it all the time; call again'
+                                        ELSE CONCAT(N'failed: ', ERROR_MESSAGE()) END, 400)
+                WHERE QueueName = @name;
+            ELSE
+                WAITFOR DELAY '00:00:00.500';
+        END CATCH;
+    END;
+
+    SELECT q.QueueName, q.Figure, ISNULL(q.Outcome, CASE WHEN q.IsDue = 0 THEN N'nothing to do' ELSE N'would be done' END) AS Outcome
+    FROM @queues AS q
+    ORDER BY q.QueueName;
+
+    RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
+END;
+GO-- 78_usp_ReplayDeadLetter.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -7986,7 +8300,138 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 79_modules.signature.sql
+-- 78_usp_StartQueue.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_StartQueue]
+    @queue nvarchar(128) = NULL,        /* NULL: both */
+    @restart bit = 0,                   /* 1: also switch activation off and on, where a reader is stuck */
+    @waitSeconds int = 30,              /* 0 to 3600: how long to wait for readers that are at work */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each try */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* For an operator: switches a queue and its activation on, with procedure, readers and the other properties
+   the configuration says. What switched it off is not mended by this: see vw_Errors first; five rollbacks in
+   a row would switch it off again (F-118). Only what differs is altered, unless @restart = 1.
+   ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
+   two seconds at a time and lets them pass in between.
+   Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
+   Returns 0, or 1: not all is done; call again. */
+BEGIN
+    DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @name nvarchar(128);
+    DECLARE @deadline datetime2(3);
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_StartQueue switches queues and their activation on, as configuration etl says.
+  @queue        its name; NULL: both queues of the configuration that are in this database
+  @restart      1: also switch activation off and on, where a reader ended without RECEIVE
+  @waitSeconds  0 to 3600, 30 by default: how long to wait for readers that are at work
+  @reason       why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf       1 (default): only show; 0: do it
+  @Debug        1: print each try
+Example: EXECUTE [etl].[usp_StartQueue] @reason = N''disk is free again'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50271, N'usp_StartQueue must be called outside a transaction: altering a queue keeps its senders waiting until the end of one.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+    SET LOCK_TIMEOUT 2000;              /* see above */
+
+    IF @queue IS NOT NULL AND @queue NOT IN (N'InitiatorQueue', N'TargetQueue')
+        SET @errors = @errors + N'@queue must be InitiatorQueue or TargetQueue, or NULL for both. ';
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50270, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    INSERT INTO @queues (QueueName, Figure, IsDue)
+    SELECT q.name,
+        CONCAT(N'queue ', CASE WHEN q.is_receive_enabled = 1 AND q.is_enqueue_enabled = 1 THEN N'on' ELSE N'OFF' END,
+            N', activation ', CASE WHEN q.is_activation_enabled = 1 THEN N'on' ELSE N'OFF' END, N', procedure ', ISNULL(q.activation_procedure, N'NONE'),
+            N', readers ', q.max_readers, N', retention ', q.is_retention_enabled, N', poison handling ', q.is_poison_message_handling_enabled),
+        CASE WHEN ISNULL(@restart, 0) = 0
+              AND q.is_receive_enabled = 1 AND q.is_enqueue_enabled = 1 AND q.is_activation_enabled = 1
+              AND q.is_retention_enabled = 0 AND q.is_poison_message_handling_enabled = 1
+              AND q.max_readers = k.Readers
+              AND OBJECT_ID(q.activation_procedure) = k.ProcedureId
+              AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module') THEN 0 ELSE 1 END
+    FROM (VALUES
+        (OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'), 2, OBJECT_ID(N'[etl].[usp_SenderActivation]', N'P')),
+        (OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'), 4, OBJECT_ID(N'[etl].[usp_TargetActivation]', N'P'))
+    ) AS k(QueueId, Readers, ProcedureId)
+    INNER JOIN sys.service_queues AS q ON q.object_id = k.QueueId
+    WHERE q.name = ISNULL(@queue, q.name);
+
+    WHILE @WhatIf = 0 AND EXISTS (SELECT 1 FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL)
+    BEGIN
+        SELECT TOP (1) @name = q.QueueName FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL ORDER BY q.QueueName;
+        BEGIN TRY
+            IF @name = N'InitiatorQueue'
+            BEGIN
+                IF @restart = 1
+                    ALTER QUEUE [etl].[InitiatorQueue] WITH ACTIVATION (STATUS = OFF);
+                ALTER QUEUE [etl].[InitiatorQueue] WITH STATUS = ON, RETENTION = OFF,
+                    ACTIVATION (STATUS = ON, PROCEDURE_NAME = [etl].[usp_SenderActivation], MAX_QUEUE_READERS = 2, EXECUTE AS SELF),
+                    POISON_MESSAGE_HANDLING (STATUS = ON);
+            END;
+            IF @name = N'TargetQueue'
+            BEGIN
+                IF @restart = 1
+                    ALTER QUEUE [etl].[TargetQueue] WITH ACTIVATION (STATUS = OFF);
+                ALTER QUEUE [etl].[TargetQueue] WITH STATUS = ON, RETENTION = OFF,
+                    ACTIVATION (STATUS = ON, PROCEDURE_NAME = [etl].[usp_TargetActivation], MAX_QUEUE_READERS = 4, EXECUTE AS SELF),
+                    POISON_MESSAGE_HANDLING (STATUS = ON);
+            END;
+            UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
+            INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason) VALUES (N'start queue', @name, @reason);
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF @Debug = 1
+                PRINT CONCAT(@name, N': ', ERROR_MESSAGE());
+            IF ERROR_NUMBER() <> 1222 OR SYSUTCDATETIME() >= @deadline
+                UPDATE @queues
+                SET Outcome = LEFT(CASE WHEN ERROR_NUMBER() = 1222 THEN N'not done: readers or senders were at work on it all the time; call again'
+                                        ELSE CONCAT(N'failed: ', ERROR_MESSAGE()) END, 400)
+                WHERE QueueName = @name;
+            ELSE
+                WAITFOR DELAY '00:00:00.500';
+        END CATCH;
+    END;
+
+    SELECT q.QueueName, q.Figure, ISNULL(q.Outcome, CASE WHEN q.IsDue = 0 THEN N'nothing to do' ELSE N'would be done' END) AS Outcome
+    FROM @queues AS q
+    ORDER BY q.QueueName;
+
+    RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
+END;
+GO-- 79_modules.signature.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -8209,8 +8654,11 @@ IF EXISTS (SELECT 1
                (N'[etl].[ufn_HealthBroker]'),
                (N'[etl].[ufn_HealthConversations]'),
                (N'[etl].[ufn_HealthData]'),
+               (N'[etl].[ufn_HealthPending]'),
+               (N'[etl].[ufn_HealthQueues]'),
                (N'[etl].[ufn_Leaked]'),
                (N'[etl].[ufn_Pending]'),
+               (N'[etl].[ufn_QueuePages]'),
                (N'[etl].[ufn_Queues]'),
                (N'[etl].[ufn_ReadBatch]'),
                (N'[etl].[ufn_ReadEnvelope]'),
@@ -8220,6 +8668,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_ArmTimer]'),
                (N'[etl].[usp_BeginConversation]'),
                (N'[etl].[usp_BeginPartition]'),
+               (N'[etl].[usp_CheckHealth]'),
                (N'[etl].[usp_CloseDialogs]'),
                (N'[etl].[usp_CloseGate]'),
                (N'[etl].[usp_Drain]'),
@@ -8244,6 +8693,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_RecordPoison]'),
                (N'[etl].[usp_RecycleConversation]'),
                (N'[etl].[usp_ReopenGate]'),
+               (N'[etl].[usp_ReorganizeQueue]'),
                (N'[etl].[usp_ReplayDeadLetter]'),
                (N'[etl].[usp_Resend]'),
                (N'[etl].[usp_ResendPending]'),
@@ -8256,6 +8706,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_SenderActivation]'),
                (N'[etl].[usp_SendMessages]'),
                (N'[etl].[usp_SendPrivately]'),
+               (N'[etl].[usp_StartQueue]'),
                (N'[etl].[usp_TargetActivation]'),
                (N'[etl].[usp_WaitForEnds]'),
                (N'[etl].[usp_WaitForSlot]'),
@@ -8314,8 +8765,11 @@ IF EXISTS (SELECT 1
                (N'[etl].[ufn_HealthBroker]'),
                (N'[etl].[ufn_HealthConversations]'),
                (N'[etl].[ufn_HealthData]'),
+               (N'[etl].[ufn_HealthPending]'),
+               (N'[etl].[ufn_HealthQueues]'),
                (N'[etl].[ufn_Leaked]'),
                (N'[etl].[ufn_Pending]'),
+               (N'[etl].[ufn_QueuePages]'),
                (N'[etl].[ufn_Queues]'),
                (N'[etl].[ufn_ReadBatch]'),
                (N'[etl].[ufn_ReadEnvelope]'),
@@ -8325,6 +8779,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_ArmTimer]'),
                (N'[etl].[usp_BeginConversation]'),
                (N'[etl].[usp_BeginPartition]'),
+               (N'[etl].[usp_CheckHealth]'),
                (N'[etl].[usp_CloseDialogs]'),
                (N'[etl].[usp_CloseGate]'),
                (N'[etl].[usp_Drain]'),
@@ -8349,6 +8804,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_RecordPoison]'),
                (N'[etl].[usp_RecycleConversation]'),
                (N'[etl].[usp_ReopenGate]'),
+               (N'[etl].[usp_ReorganizeQueue]'),
                (N'[etl].[usp_ReplayDeadLetter]'),
                (N'[etl].[usp_Resend]'),
                (N'[etl].[usp_ResendPending]'),
@@ -8361,6 +8817,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_SenderActivation]'),
                (N'[etl].[usp_SendMessages]'),
                (N'[etl].[usp_SendPrivately]'),
+               (N'[etl].[usp_StartQueue]'),
                (N'[etl].[usp_TargetActivation]'),
                (N'[etl].[usp_WaitForEnds]'),
                (N'[etl].[usp_WaitForSlot]'),
@@ -8393,6 +8850,54 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 82_trouble.notification.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* operations.notify_queue_off is false: what an earlier choice made goes. */
+DECLARE @property int;
+SET XACT_ABORT ON;
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') AND n.name = N'redial_etl_trouble')
+    DROP EVENT NOTIFICATION [redial_etl_trouble] ON QUEUE [etl].[InitiatorQueue];
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ') AND n.name = N'redial_etl_trouble')
+    DROP EVENT NOTIFICATION [redial_etl_trouble] ON QUEUE [etl].[TargetQueue];
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/etl/trouble')
+                 AND ep.name = N'Redial.made')
+BEGIN
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/etl/trouble')
+                     AND ep.name = N'Redial.made')
+    BEGIN
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made',
+            @level0type = N'SERVICE', @level0name = N'redial/etl/trouble';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    DROP SERVICE [redial/etl/trouble];
+    COMMIT TRANSACTION;
+END;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[etl].[TroubleQueue]'))
+BEGIN
+    BEGIN TRANSACTION;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+        @level0name = N'etl', @level1type = N'QUEUE', @level1name = N'TroubleQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    DROP QUEUE [etl].[TroubleQueue];
+    COMMIT TRANSACTION;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 85_ledger.grant.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -8419,6 +8924,10 @@ GRANT EXECUTE ON OBJECT::[etl].[usp_RetireIdle] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_ReplayDeadLetter] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeDeadLetter] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLogs] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_Resend] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_StartQueue] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_ReorganizeQueue] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_CheckHealth] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Conversations] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Queues] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Pending] TO [etl_operator];
@@ -8508,7 +9017,8 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
-    (2, N'procedure', N'usp_RecycleInOneTransaction')
+    (2, N'procedure', N'usp_QueueTrouble'),
+    (3, N'procedure', N'usp_RecycleInOneTransaction')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'etl') AND o.name = k.Name;
 
@@ -8779,6 +9289,7 @@ DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial etl: retire, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128)),
@@ -8826,10 +9337,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6ed3e0eea5060c0e923c91388e2321ebfbd326853cb1ca9ef84d603b6102269e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ed4ed7bbdba13903dcc3ae0270f7f97f42634cee0e49a3b49c2c5498a33fe549'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'6ed3e0eea5060c0e923c91388e2321ebfbd326853cb1ca9ef84d603b6102269e');
+    VALUES (N'etl', N'0.1.0', N'ed4ed7bbdba13903dcc3ae0270f7f97f42634cee0e49a3b49c2c5498a33fe549');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -8890,6 +9401,60 @@ BEGIN
             ROLLBACK TRANSACTION;
         SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
             N' Schedule yourself, every 5 minutes: ', N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: health, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, every 15 minutes: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [etl].[usp_CheckHealth];', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'health', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_CheckHealth];';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'health', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 15;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_CheckHealth];';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'health', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 15;
+        END;
+
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, every 15 minutes: ', N'EXECUTE [etl].[usp_CheckHealth];'), 2048);
         PRINT @note;
     END CATCH;
 END;

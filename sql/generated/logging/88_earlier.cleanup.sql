@@ -24,12 +24,13 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_PurgeInbox'),
-    (2, N'procedure', N'usp_RecycleConversation'),
-    (3, N'procedure', N'usp_RecycleInOneTransaction'),
-    (4, N'procedure', N'usp_RetireIdle'),
-    (5, N'procedure', N'usp_WaitForSlot'),
-    (6, N'function', N'ufn_ReadEnvelope'),
-    (7, N'function', N'ufn_WriteEnvelope')
+    (2, N'procedure', N'usp_QueueTrouble'),
+    (3, N'procedure', N'usp_RecycleConversation'),
+    (4, N'procedure', N'usp_RecycleInOneTransaction'),
+    (5, N'procedure', N'usp_RetireIdle'),
+    (6, N'procedure', N'usp_WaitForSlot'),
+    (7, N'function', N'ufn_ReadEnvelope'),
+    (8, N'function', N'ufn_WriteEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'logging') AND o.name = k.Name;
 
@@ -313,6 +314,7 @@ DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial logging: resend stranded, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),

@@ -25,8 +25,9 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
     (2, N'procedure', N'usp_PurgeInbox'),
-    (3, N'procedure', N'usp_RecycleInOneTransaction'),
-    (4, N'procedure', N'usp_WaitForSlot')
+    (3, N'procedure', N'usp_QueueTrouble'),
+    (4, N'procedure', N'usp_RecycleInOneTransaction'),
+    (5, N'procedure', N'usp_WaitForSlot')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
 
@@ -276,6 +277,7 @@ DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial orders: retire, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial orders: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: purge send ledger, ', DB_NAME()), 128));

@@ -168,6 +168,45 @@ BEGIN
     END;
 END;
 
+/* What is told of queues that go off. */
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ') AND n.name = N'redial_orders_trouble')
+    DROP EVENT NOTIFICATION [redial_orders_trouble] ON QUEUE [orders].[InitiatorQueue];
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ') AND n.name = N'redial_orders_trouble')
+    DROP EVENT NOTIFICATION [redial_orders_trouble] ON QUEUE [orders].[TargetQueue];
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/orders/trouble')
+                 AND ep.name = N'Redial.made')
+BEGIN
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/orders/trouble')
+                     AND ep.name = N'Redial.made')
+    BEGIN
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made',
+            @level0type = N'SERVICE', @level0name = N'redial/orders/trouble';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    DROP SERVICE [redial/orders/trouble];
+    COMMIT TRANSACTION;
+END;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[TroubleQueue]'))
+BEGIN
+    BEGIN TRANSACTION;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+        @level0name = N'orders', @level1type = N'QUEUE', @level1name = N'TroubleQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    DROP QUEUE [orders].[TroubleQueue];
+    COMMIT TRANSACTION;
+END;
+
 /* Database-wide objects: this configuration's mark goes; what Redial made goes with the last mark, if
    nobody else uses it. A contract still in use keeps its conversations: DROP would end them. */
 DECLARE @released TABLE
@@ -337,57 +376,64 @@ FROM (VALUES
     (11, N'procedure', N'usp_ArmTimer'),
     (12, N'procedure', N'usp_BeginConversation'),
     (13, N'procedure', N'usp_BeginPartition'),
-    (14, N'procedure', N'usp_CloseDialogs'),
-    (15, N'procedure', N'usp_CloseEverlasting'),
-    (16, N'procedure', N'usp_CloseGate'),
-    (17, N'procedure', N'usp_Drain'),
-    (18, N'procedure', N'usp_EndLeaked'),
-    (19, N'procedure', N'usp_EndLeakedOne'),
-    (20, N'procedure', N'usp_EndPartition'),
-    (21, N'procedure', N'usp_FindPoison'),
-    (22, N'procedure', N'usp_Health'),
-    (23, N'procedure', N'usp_InTheWay'),
-    (24, N'procedure', N'usp_LandBatch'),
-    (25, N'procedure', N'usp_LandRow'),
-    (26, N'procedure', N'usp_LogError'),
-    (27, N'procedure', N'usp_MoveCopies'),
-    (28, N'procedure', N'usp_OpenGate'),
-    (29, N'procedure', N'usp_PurgeDeadLetter'),
-    (30, N'procedure', N'usp_PurgeInbox'),
-    (31, N'procedure', N'usp_PurgeLanding'),
-    (32, N'procedure', N'usp_PurgeLogs'),
-    (33, N'procedure', N'usp_PurgePoison'),
-    (34, N'procedure', N'usp_PurgeSendLedger'),
-    (35, N'procedure', N'usp_ReadErrorBody'),
-    (36, N'procedure', N'usp_RecordPoison'),
-    (37, N'procedure', N'usp_RecycleConversation'),
-    (38, N'procedure', N'usp_RecycleInOneTransaction'),
-    (39, N'procedure', N'usp_ReopenGate'),
-    (40, N'procedure', N'usp_ReplayDeadLetter'),
-    (41, N'procedure', N'usp_Resend'),
-    (42, N'procedure', N'usp_ResendPending'),
-    (43, N'procedure', N'usp_ResendStranded'),
-    (44, N'procedure', N'usp_RetireIdle'),
-    (45, N'procedure', N'usp_SeesPending'),
-    (46, N'procedure', N'usp_Send'),
-    (47, N'procedure', N'usp_SendBatch'),
-    (48, N'procedure', N'usp_SendEndOfStream'),
-    (49, N'procedure', N'usp_SenderActivation'),
-    (50, N'procedure', N'usp_SendMessages'),
-    (51, N'procedure', N'usp_SendPrivately'),
-    (52, N'procedure', N'usp_TargetActivation'),
-    (53, N'procedure', N'usp_WaitForEnds'),
-    (54, N'procedure', N'usp_WaitForSlot'),
-    (55, N'function', N'ufn_Conversations'),
-    (56, N'function', N'ufn_HealthBroker'),
-    (57, N'function', N'ufn_HealthConversations'),
-    (58, N'function', N'ufn_HealthData'),
-    (59, N'function', N'ufn_Leaked'),
-    (60, N'function', N'ufn_Pending'),
-    (61, N'function', N'ufn_Queues'),
-    (62, N'function', N'ufn_ReadBatch'),
-    (63, N'function', N'ufn_ReadEnvelope'),
-    (64, N'function', N'ufn_WriteEnvelope')
+    (14, N'procedure', N'usp_CheckHealth'),
+    (15, N'procedure', N'usp_CloseDialogs'),
+    (16, N'procedure', N'usp_CloseEverlasting'),
+    (17, N'procedure', N'usp_CloseGate'),
+    (18, N'procedure', N'usp_Drain'),
+    (19, N'procedure', N'usp_EndLeaked'),
+    (20, N'procedure', N'usp_EndLeakedOne'),
+    (21, N'procedure', N'usp_EndPartition'),
+    (22, N'procedure', N'usp_FindPoison'),
+    (23, N'procedure', N'usp_Health'),
+    (24, N'procedure', N'usp_InTheWay'),
+    (25, N'procedure', N'usp_LandBatch'),
+    (26, N'procedure', N'usp_LandRow'),
+    (27, N'procedure', N'usp_LogError'),
+    (28, N'procedure', N'usp_MoveCopies'),
+    (29, N'procedure', N'usp_OpenGate'),
+    (30, N'procedure', N'usp_PurgeDeadLetter'),
+    (31, N'procedure', N'usp_PurgeInbox'),
+    (32, N'procedure', N'usp_PurgeLanding'),
+    (33, N'procedure', N'usp_PurgeLogs'),
+    (34, N'procedure', N'usp_PurgePoison'),
+    (35, N'procedure', N'usp_PurgeSendLedger'),
+    (36, N'procedure', N'usp_QueueTrouble'),
+    (37, N'procedure', N'usp_ReadErrorBody'),
+    (38, N'procedure', N'usp_RecordPoison'),
+    (39, N'procedure', N'usp_RecycleConversation'),
+    (40, N'procedure', N'usp_RecycleInOneTransaction'),
+    (41, N'procedure', N'usp_ReopenGate'),
+    (42, N'procedure', N'usp_ReorganizeQueue'),
+    (43, N'procedure', N'usp_ReplayDeadLetter'),
+    (44, N'procedure', N'usp_Resend'),
+    (45, N'procedure', N'usp_ResendPending'),
+    (46, N'procedure', N'usp_ResendStranded'),
+    (47, N'procedure', N'usp_RetireIdle'),
+    (48, N'procedure', N'usp_SeesPending'),
+    (49, N'procedure', N'usp_Send'),
+    (50, N'procedure', N'usp_SendBatch'),
+    (51, N'procedure', N'usp_SendEndOfStream'),
+    (52, N'procedure', N'usp_SenderActivation'),
+    (53, N'procedure', N'usp_SendMessages'),
+    (54, N'procedure', N'usp_SendPrivately'),
+    (55, N'procedure', N'usp_StartQueue'),
+    (56, N'procedure', N'usp_TargetActivation'),
+    (57, N'procedure', N'usp_WaitForEnds'),
+    (58, N'procedure', N'usp_WaitForSlot'),
+    (59, N'function', N'ufn_Conversations'),
+    (60, N'function', N'ufn_HealthBroker'),
+    (61, N'function', N'ufn_HealthConversations'),
+    (62, N'function', N'ufn_HealthData'),
+    (63, N'function', N'ufn_HealthPending'),
+    (64, N'function', N'ufn_HealthQueues'),
+    (65, N'function', N'ufn_Leaked'),
+    (66, N'function', N'ufn_Pending'),
+    (67, N'function', N'ufn_QueuePages'),
+    (68, N'function', N'ufn_Queues'),
+    (69, N'function', N'ufn_ReadBatch'),
+    (70, N'function', N'ufn_ReadEnvelope'),
+    (71, N'function', N'ufn_WriteEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
@@ -395,8 +441,8 @@ SELECT k.Ordinal, N'TYPE', k.Name,
     CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
 FROM (VALUES
-    (65, N'MessageBatch'),
-    (66, N'ReceivedBatch')
+    (72, N'MessageBatch'),
+    (73, N'ReceivedBatch')
 ) AS k(Ordinal, Name)
 INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'orders') AND t.name = k.Name;
 
