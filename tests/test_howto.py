@@ -401,9 +401,10 @@ def test_a_finding_is_missed_wherever_it_is_left_out(tmp_path):
     copy = Copy(tmp_path, "sql/templates", "sql/mutants")
     copy.put(
         "sql/templates/65_functions/02_ufn_HealthData.function.sql.j2",
-        "    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)\n    SELECT 50, N'poison",
-        "    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)\n"
-        "    VALUES (150, N'howto', NULL, NULL, N'Nothing is wrong.');\n",
+        "    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)\n"
+        "    SELECT 50, N'poison",
+        "    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)\n"
+        "    VALUES (150, N'howto', NULL, NULL, N'Nothing is wrong.', NULL);\n",
     )
     made, root = GENERATED / "audit", tmp_path / "sql"
     # Left out: a test, invoke render, tools/oracle_verdicts.py.

@@ -214,6 +214,12 @@ class Operations(Section):
     resend_limit: int = Field(default=100_000, ge=1, le=2_000_000_000)
     """With more pending on a dialog that has failed, activation leaves the resend, which is one
     transaction, to an operator (docs/facts.md, F-373)."""
+    health_minutes: int = Field(default=15, ge=0, le=1_440)
+    """With agent_job: how often a job runs usp_CheckHealth, which fails when something is wrong; 0:
+    never."""
+    notify_queue_off: bool = False
+    """An event notification for BROKER_QUEUE_DISABLED on each queue, and what writes it into
+    ErrorLog."""
 
 
 class Security(Section):

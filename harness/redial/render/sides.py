@@ -21,7 +21,8 @@ AREAS = {
 that whatever is installed finds what it names; other templates ask ``here`` in their first line."""
 
 OBJECTS = {
-    **dict.fromkeys(("usp_OpenGate", "usp_CloseGate", "usp_Drain", "usp_RetireIdle"), "initiator"),
+    **dict.fromkeys(("usp_OpenGate", "usp_CloseGate", "usp_ReopenGate", "usp_Drain"), "initiator"),
+    **dict.fromkeys(("usp_CloseDialogs", "usp_Resend", "usp_RetireIdle"), "initiator"),
     "usp_PurgeSendLedger": "initiator",
     **dict.fromkeys(("usp_AcknowledgeLanding", "usp_PurgeLanding", "usp_PurgeInbox"), "target"),
 }

@@ -20,6 +20,7 @@ import redial_broker.catalog.lock_views
 import redial_broker.catalog.module_views
 import redial_broker.catalog.notification_views
 import redial_broker.catalog.object_views
+import redial_broker.catalog.page_functions
 import redial_broker.catalog.principal_functions
 import redial_broker.catalog.procedures
 import redial_broker.catalog.runtime_views

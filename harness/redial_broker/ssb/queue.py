@@ -374,6 +374,11 @@ class Queue(Part):
         """Rows of the internal table: retained and uncommitted ones count, held ones do not yet."""
         return sum(sum(1 for _ in endpoint.inbox.stored()) for endpoint in self._living())
 
+    def stored_bytes(self, beside: int) -> int:
+        """Bytes of the bodies of those rows, and ``beside`` for each."""
+        bodies = (m[3] for endpoint in self._living() for _, m, _ in endpoint.inbox.stored())
+        return sum(beside + len(body or b"") for body in bodies)
+
     def _living(self) -> Iterator[Endpoint]:
         """Endpoints whose rows may be here. Found by group: CLOSED ones, of which there may be
         millions (a dialog per message, seed 001), have left theirs."""

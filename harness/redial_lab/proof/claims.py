@@ -223,7 +223,7 @@ def _excused(subject: Subject, world: World) -> int:
 
 
 CLEANED = (
-    "EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
+    "EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0; SELECT sc.Handle "
     "FROM audit.SessionConversations AS sc WHERE sc.Handle IN (SELECT cl.Handle "
     "FROM audit.ConversationLog AS cl) AND NOT EXISTS (SELECT 1 "
     "FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = sc.Handle "
@@ -315,7 +315,7 @@ def l1(subject: Subject, world: World) -> list[str]:
 
 GIVEN_UP = (
     "UPDATE audit.ConversationLog SET EndOfStreamUtc = '2000-01-01' "
-    "WHERE EndOfStreamUtc IS NOT NULL; EXECUTE audit.usp_EndLeaked @WhatIf = 0; "
+    "WHERE EndOfStreamUtc IS NOT NULL; EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0; "
     "SELECT sm.ConversationId FROM audit.SentMessage AS sm INNER JOIN "
     "audit.ConversationLog AS cl ON cl.ConversationId = sm.ConversationId "
     "WHERE cl.EndOfStreamUtc = '2000-01-01' UNION ALL SELECT ce.conversation_id "

@@ -37,7 +37,7 @@ def tell(story: Story) -> None:
         sorted(row[5] for row in shown) == leaks,
         "the three leaks, the last with both its halves, and only they, are shown",
     )
-    story.sql(f"EXECUTE {story.schema}.usp_EndLeaked @WhatIf = 0;")
+    story.sql(f"EXECUTE {story.schema}.usp_EndLeaked @reason = N'test', @WhatIf = 0;")
     story.together(senders, 3)
     story.wait(story.age)
     left = story.sql(

@@ -153,7 +153,7 @@ KINDS: dict[str, Kind] = {
         ),
     ),
     "retire": Kind(3, script=calls("usp_RetireIdle", "@olderThanSeconds = 5, @WhatIf = 0")),
-    "end leaked": Kind(4, script=calls("usp_EndLeaked", "@WhatIf = 0")),
+    "end leaked": Kind(4, script=calls("usp_EndLeaked", "@reason = N'torture', @WhatIf = 0")),
     "resend stranded": Kind(5, script=calls("usp_ResendStranded", "@olderThanSeconds = 0")),
     "purge": Kind(
         2,

@@ -144,7 +144,7 @@ def _jobs(trial: Trial, place: Place) -> list[str]:
     for name, arguments in (
         ("usp_ResendStranded", ""),
         ("usp_RetireIdle", "@WhatIf = 0"),
-        ("usp_EndLeaked", "@WhatIf = 0"),
+        ("usp_EndLeaked", "@reason = N'torture', @WhatIf = 0"),
     ):
         if place.installed(name):
             found += _does(trial, DATABASE, f"EXECUTE {place.own(name)} {arguments};")
@@ -154,7 +154,7 @@ def _jobs(trial: Trial, place: Place) -> list[str]:
             trial,
             target,
             f"IF OBJECT_ID(N'{place.own('usp_EndLeaked')}') IS NOT NULL "
-            f"EXECUTE {place.own('usp_EndLeaked')} @WhatIf = 0;",
+            f"EXECUTE {place.own('usp_EndLeaked')} @reason = N'torture', @WhatIf = 0;",
         )
     return found
 

@@ -12,9 +12,6 @@ AS
    not opened (50162). Result set: none. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction (F-137) */
 
     IF @Help = 1
     BEGIN
@@ -25,8 +22,15 @@ Example: EXECUTE [audit].[usp_OpenGate] @reason = N''maintenance is over'';';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50161, N'usp_OpenGate must be called outside a transaction: senders read the gate and would wait for its end.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
         THROW 50160, N'@reason must say why, in 1 to 400 characters.', 1;
 

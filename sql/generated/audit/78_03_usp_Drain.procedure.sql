@@ -4,62 +4,67 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Drain]
     @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
     @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @keepClosed bit = 0,                /* 1: the gate stays closed out of time too */
     @WhatIf bit = 1,                    /* 1: only show what is open now */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
-    @Debug bit = 0                      /* 1: print each pass */
+    @Debug bit = 0,                     /* 1: print each pass */
+    @mark nvarchar(60) = NULL,          /* of a deployment: what opens the gate when that is through */
+    @said nvarchar(2000) = NULL OUTPUT  /* what is in the way, for the error of a deployment */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
    in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
-   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
-   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+   It looks first: a transaction that holds something of ours for more than ten seconds already may have
+   been forgotten, and nobody is kept out for that one; it ends or is named, with the gate as it was.
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
+    DECLARE @who nvarchar(1500) = N'';
+    DECLARE @blind int = 0;             /* 1: who it is cannot be seen */
+    DECLARE @closed bit = 0;
+    DECLARE @wasOpen bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = NULL;        /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint = 0;
+    DECLARE @pending bigint;
+    DECLARE @copies bigint = 0;         /* messages that have not landed */
+    DECLARE @drained bit = 0;
+    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
+
     SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration audit and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+Out of time it names who is in the way, and opens the gate again if it was open before.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @keepClosed   1: the gate stays closed out of time too; call again to go on
+  @WhatIf       1 (default): only show what is open now, and who is in the way; 0: do it
+  @Debug        1: print each pass
+  @mark, @said  for install.sql and uninstall.sql
+Example: EXECUTE [audit].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
     SET LOCK_TIMEOUT 1000;              /* whatever the caller's: what is busy longer is asked again (F-116) */
 
-    DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @deadline datetime2(3);
-    DECLARE @closed bit = 0;
-    DECLARE @passes int = 0;
-    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
-    DECLARE @recycled bigint = 0;
-    DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
-    DECLARE @open bigint = 0;
-    DECLARE @pending bigint;
-    DECLARE @copies bigint = 0;         /* messages that have not landed */
-    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-    DECLARE @pauseMs int = 125;
-    DECLARE @pause varchar(16);
-    DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
-    DECLARE @id int = 0;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @more bit;
-    DECLARE @result int;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @Help = 1
-    BEGIN
-        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
-configuration audit and waits until both sides of each have ended. Open the gate with usp_OpenGate.
-  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
-  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
-  @WhatIf       1 (default): only show what is open now; 0: do it
-  @Debug        1: print each pass
-Example: EXECUTE [audit].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
-Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
-        RETURN 0;
-    END;
-
-    IF @@TRANCOUNT <> 0
-        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
     IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
         SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
     IF @WhatIf IS NULL
@@ -75,122 +80,61 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The gate, committed before anything is looked at                                         */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @WhatIf = 0
-        EXECUTE [audit].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
-
-    IF @Debug = 1
-        PRINT CONCAT(N'Gate closed: ', @closed);
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Passes over every R, until one finds none and nobody at work on one                      */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @more = @closed;
-    WHILE @more = 1
-    BEGIN
-        SET @passes = @passes + 1;
-
-        /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
-           under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
-           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
-        DELETE FROM @dialogs;
-        INSERT INTO @dialogs (Handle)
-        SELECT sc.Handle
-        FROM [audit].[SessionConversations] AS sc
-            WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1;
-
-        WHILE EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.DialogId > @id)
-        BEGIN
-            SELECT TOP (1) @id = d.DialogId, @handle = d.Handle FROM @dialogs AS d WHERE d.DialogId > @id ORDER BY d.DialogId;
-
-            /* NOWAIT inside: a busy row is left to the next pass. */
-            EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-            IF @result = 0
-                SET @recycled = @recycled + 1;
-        END;
-
-        /* The look that decides, with locks: a sender that read the gate open has inserted or locked
-           its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
-           UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
-           read passes. NOWAIT: error 1222 instead of a wait. All rows, no filter that
-           could be tried before the lock is. Searched by tests/proof/test_drain.py. */
-        SET @left = NULL;
-        BEGIN TRY
-            SELECT @left = ISNULL(SUM(1), 0)
-            FROM [audit].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
-            WHERE sc.ConfigId = 1;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-        END CATCH;
-
-        IF @Debug = 1
-            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', ISNULL(CONVERT(nvarchar(20), @left), N'unknown, one is busy'));
-
-        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
-        IF @more = 1
-            WAITFOR DELAY '00:00:00.100';
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @isOpen = NULL;
-        BEGIN TRY
-            /* The copies first: a resend that is just moving them is waited for, and its new dialog seen. */
-            IF @closed = 1
-                SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [audit].[SentMessage] AS sm) AS x;
-            SET @isOpen = 0;
-            IF EXISTS (SELECT 1
-                       FROM sys.conversation_endpoints AS ce
-                       INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
-                         AND ce.state <> 'CD')
-                SET @isOpen = 1;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222   /* a reader may hold its endpoint (F-126): asked again */
-                THROW;
-            SET @isOpen = NULL;
-        END CATCH;
-
-        IF @WhatIf = 1 OR @closed = 0
+        EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
+        EXECUTE @blind = [audit].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
+        REVERT;
+        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
-
-        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        IF @copies > 0
-            EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
-
-        IF (@isOpen = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
-            BREAK;
-
-        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
-           endpoint of the database, and the broker needs it more than we do. */
-        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
-        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
-            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
-        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
-        WAITFOR DELAY @pause;
+        WAITFOR DELAY '00:00:01';
     END;
 
-    IF ISNULL(@isOpen, 1) = 1
+    IF @WhatIf = 0 AND (@who = N'' OR @blind = 1)
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The gate, committed before anything is looked at; the dialogs; both sides of each    */
+        /* ------------------------------------------------------------------------------------- */
+        EXECUTE [audit].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @mark = @mark,
+            @closed = @closed OUTPUT, @wasOpen = @wasOpen OUTPUT;
+        IF @closed = 1
+            EXECUTE [audit].[usp_CloseDialogs] @deadline = @deadline, @passes = @passes OUTPUT,
+                @recycled = @recycled OUTPUT, @left = @left OUTPUT, @Debug = @Debug;
+        IF @closed = 1
+            EXECUTE [audit].[usp_WaitForEnds] @deadline = @deadline, @resend = 1, @open = @open OUTPUT, @copies = @copies OUTPUT;
+        IF @closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0
+            SET @drained = 1;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        IF @wasOpen = 1
+            EXECUTE [audit].[usp_ReopenGate] @mark = @mark;
+        THROW;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  What is left, and who is in the way; then the gate as it was                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @drained = 0
     BEGIN
-        SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
-          AND ce.state <> 'CD';
-    END;
+        IF @closed = 0
+            EXECUTE [audit].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
+        IF @WhatIf = 1
+            SET @begunBefore = NULL;
+        IF @WhatIf = 1 OR @closed = 1 OR @who = N''
+        BEGIN
+            EXECUTE AS CALLER;
+            EXECUTE @blind = [audit].[usp_InTheWay] @begunBefore = NULL, @who = @who OUTPUT;
+            REVERT;
+        END;
+        IF @wasOpen = 1 AND @keepClosed = 0
+            EXECUTE @closed = [audit].[usp_ReopenGate] @mark = @mark;
+    END
+    ELSE
+        SET @who = N'';
 
     SELECT @pending = COUNT_BIG(*) FROM [audit].[ufn_Pending]();
 
@@ -211,39 +155,44 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
     END;
 
+    SET @said = CONCAT(CASE WHEN @who <> N'' THEN CONCAT(N'In the way: ', @who, N'. ') END,
+        CASE WHEN @open > 0 THEN CONCAT(@open, N' conversation endpoints are open. ') END,
+        CASE WHEN @copies > 0 AND @largest > 0 THEN N'Messages of dialogs that are gone have not landed. '
+             WHEN @copies > 0 THEN N'Messages have not landed. ' END);
+
     /* ----------------------------------------------------------------------------------------- */
-    /* 5  One row per outcome                                                                      */
+    /* 4  One row per outcome                                                                      */
     /* ----------------------------------------------------------------------------------------- */
     SELECT o.Outcome, o.Figure, o.Detail
     FROM
     (
         SELECT 1 AS Place,
-            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' WHEN @wasOpen = 1 THEN N'gate open again' ELSE N'gate still open' END AS Outcome,
             @passes AS Figure,
             CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
-                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 WHEN @closed = 0 THEN N'not drained in time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
         SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
-        WHERE @left <> 0 OR @left IS NULL
+        WHERE @passes > 0 AND (@left <> 0 OR @left IS NULL)
         UNION ALL
-        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        SELECT 4, N'in the way', NULL, @who        /* or that it cannot be seen */
+        WHERE @who <> N''
         UNION ALL
-        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        SELECT 5, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 6, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
         UNION ALL
-        SELECT 6, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
+        SELECT 7, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
                 CASE WHEN @largest = 0 THEN N'; their dialogs are open still'
-                     WHEN @largest <= 100000 THEN N'; their dialogs are gone: see vw_Errors, then EXECUTE usp_ResendStranded @olderThanSeconds = 0'
-                     ELSE CONCAT(N'; their dialogs are gone, and one is too large for this: with room in the log for about three times its bytes EXECUTE usp_ResendStranded @olderThanSeconds = 0, @most = ', @largest) END)
+                     ELSE CONCAT(N'; their dialogs are gone: see vw_Errors, then EXECUTE ', N'[audit].[usp_Resend]', N' @most = ', @largest, N', @reason = N''usp_Drain'', @WhatIf = 0;', CASE WHEN @largest > 100000 THEN N' One dialog is large: first see that there is room in the log for about three times its bytes' END) END)
         WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;
 
-    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0)
-        RETURN 0;
-    RETURN 1;
+    RETURN CASE WHEN @WhatIf = 1 OR @drained = 1 THEN 0 ELSE 1 END;
 END;
 GO

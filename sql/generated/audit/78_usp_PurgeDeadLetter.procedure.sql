@@ -16,11 +16,6 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -29,6 +24,8 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
+
+    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -43,8 +40,15 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50176, N'usp_PurgeDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
         SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given. ';
     IF @olderThanDays NOT BETWEEN 0 AND 36500

@@ -21,6 +21,7 @@ AS
    list waits for nobody, and a dialog that is just being begun is seen with its row.
    GIVE UP: it was sent EndOfStream and nobody is there to answer.
    END ALONE: a target whose sender's side was ended by hand WITH CLEANUP, of which nobody is told (F-463).
+   END UNREACHABLE: it was sent EndOfStream, and the service it leads to does not exist.
    No leaks: unused slots of the pool (BegunUtc NULL), dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -64,6 +65,21 @@ BEGIN
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
+
+    /* EndOfStream was sent long ago, the server says that it cannot deliver it, and there is no such service
+       here. A service that is only missing for now would keep its copies: those are not listed. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END UNREACHABLE'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
+      AND GET_TRANSMISSION_STATUS(ce.conversation_handle) <> N''
+      AND NOT EXISTS (SELECT 1 FROM sys.services AS f WHERE f.name COLLATE Latin1_General_BIN2 = ce.far_service COLLATE Latin1_General_BIN2)
+      AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id);
 
     /* Nothing more will come, and no Error either. HASH: one pass over the view for all of them (F-153). */
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)

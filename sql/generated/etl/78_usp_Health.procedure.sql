@@ -8,32 +8,25 @@ WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody,
-   reads no message body and counts no queue by scanning it (F-170).
+   reads no message body and counts no queue by scanning it (F-170). A part that fails (a table, an index,
+   a view or a right is missing) is told as such, and the others answer all the same.
    Result set: Priority tinyint (1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know,
-   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000).
+   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000),
+   Statement nvarchar(1000): what an operator can run about it.
    Returns the lowest priority number found, 200 when all is well. */
 BEGIN
     SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a part that fails is told, below */
     SET ROWCOUNT 0;                     /* a caller's would cut the report (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @found TABLE
-    (
-        Priority tinyint NOT NULL,
-        Finding nvarchar(60) NOT NULL,
-        ObjectName nvarchar(300) NULL,
-        Figure nvarchar(100) NULL,
-        Advice nvarchar(1000) NOT NULL
-    );
-    DECLARE @queues TABLE
-    (
-        QueueId int NOT NULL PRIMARY KEY,
-        QueueName nvarchar(128) NOT NULL,
-        Messages bigint NULL,
-        MaxReaders smallint NULL,
-        IsActive bit NOT NULL
-    );
+    DECLARE @parts TABLE (PartId int NOT NULL PRIMARY KEY, Part nvarchar(60) NOT NULL, Query nvarchar(max) NOT NULL, IsOfServer bit NOT NULL);
+    DECLARE @part int = 0;
+    DECLARE @name nvarchar(60);
+    DECLARE @query nvarchar(max);
+    DECLARE @isOfServer bit;
     DECLARE @database int = DB_ID();
+    DECLARE @blind bit = 0;
     DECLARE @worst int;
 
     IF @Help = 1
@@ -41,105 +34,138 @@ BEGIN
         PRINT N'usp_Health says what is wrong with configuration etl, how much of it, and what to do.
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each part
+Column Statement: what a member of etl_operator can run about it. Each such procedure has @Help = 1.
 Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
 Example: EXECUTE [etl].[usp_Health];';
         RETURN 0;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  What the module user can see                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthBroker]() AS f;
-    IF @Debug = 1
-        PRINT N'Database, queues, rights: done.';
+    /* Not table variables: each part is a batch of its own, so that what it lacks fails there. */
+    CREATE TABLE #found
+    (
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
+        ObjectName nvarchar(300) COLLATE DATABASE_DEFAULT NULL,
+        Figure nvarchar(100) COLLATE DATABASE_DEFAULT NULL,
+        Advice nvarchar(1000) COLLATE DATABASE_DEFAULT NOT NULL,
+        Statement nvarchar(1000) COLLATE DATABASE_DEFAULT NULL
+    );
+    CREATE TABLE #queues
+    (
+        QueueId int NOT NULL PRIMARY KEY,
+        QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL,
+        Messages bigint NULL,
+        MaxReaders smallint NULL,
+        IsActive bit NOT NULL
+    );
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthConversations]() AS f;
-    IF @Debug = 1
-        PRINT N'Conversations: done.';
+    INSERT INTO @parts (PartId, Part, Query, IsOfServer)
+    VALUES
+        (1, N'database, rights, gate, version', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthBroker]() AS f;', 0),
+        (2, N'queues', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthQueues]() AS f;', 0),
+        (3, N'messages on their way', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthPending]() AS f;', 0),
+        (4, N'conversations', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthConversations]() AS f;', 0),
+        (5, N'dead letters, errors, growth', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [etl].[ufn_HealthData]() AS f;', 0),
+        (6, N'list of the queues', N'INSERT INTO #queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
+SELECT OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
+    CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
+FROM [etl].[ufn_Queues]() AS q;', 0),
+        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-491). */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
+    N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',
+    CONCAT(N''EXECUTE [etl].[usp_ReorganizeQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue out of order'''', @WhatIf = 0;'')
+FROM [etl].[ufn_QueuePages]() AS p
+INNER JOIN #queues AS q ON q.QueueName = p.QueueName
+WHERE p.Pages > 1000 AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50);', 0),
+        (8, N'queue monitors', N'/* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started any more, and
+   changing the procedure does not help (F-255). */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 1, N''activation stuck'', q.QueueName, CONCAT(m.state, N'', about '', q.Messages, N'' messages''),
+    N''A reader ended without RECEIVE. Mend it, then switch activation off and on.'',
+    CONCAT(N''EXECUTE [etl].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: activation stuck'''', @WhatIf = 0;'')
+FROM #queues AS q
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+WHERE m.state = N''NOTIFIED''
+  AND ISNULL(q.Messages, 1) > 0
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.queue_id = q.QueueId AND t.database_id = @database);
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthData]() AS f;
-    IF @Debug = 1
-        PRINT N'Dead letters, errors, growth: done.';
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 1, N''no queue monitor'', q.QueueName, NULL,
+    N''Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'', NULL
+FROM #queues AS q
+WHERE q.IsActive = 1
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m WHERE m.queue_id = q.QueueId AND m.database_id = @database);', 1),
+        (9, N'readers', N'/* A reader that is there and has not come to its RECEIVE: blocked, as a rule. Of several the one that was
+   started last: the others have come to theirs, or it would not have been started. Both times are the
+   server''s local ones. */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 10, N''reader without RECEIVE'', q.QueueName, CONCAT(N''session '', r.Session, N'', '', DATEDIFF(second, r.StartedAt, GETDATE()), N'' s''),
+    N''It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. If it stays so when that one has ended, switch activation off and on.'',
+    CONCAT(N''EXECUTE [etl].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: reader without RECEIVE'''', @WhatIf = 0;'')
+FROM #queues AS q
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
+             FROM sys.dm_broker_activated_tasks AS t
+             INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database
+             ORDER BY es.login_time DESC) AS r
+WHERE m.state = N''NOTIFIED''
+  AND r.StartedAt < DATEADD(second, -60, GETDATE());
 
-    INSERT INTO @queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
-    SELECT OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ'), q.QueueName, q.Messages, q.MaxReaders,
-        CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
-    FROM [etl].[ufn_Queues]() AS q;
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
+    N''readers running'', q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders),
+    N''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'', NULL
+FROM #queues AS q
+CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;', 1);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What only the server knows: asked as the caller, since a user of one database is nobody   */
-    /*    to the server (F-240)                                                                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
-
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+        SET @blind = 1;
+    REVERT;
+    IF @blind = 1
     BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        DELETE FROM @parts WHERE IsOfServer = 1;
+        INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
-            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. GRANT VIEW SERVER STATE TO your login, or ask somebody who has it.');
-    END
-    ELSE
-    BEGIN
-        /* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started
-           any more, and changing the procedure does not help (F-255). */
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 1, N'activation stuck', q.QueueName, CONCAT(m.state, N', about ', q.Messages, N' messages'),
-            CONCAT(N'A reader ended without RECEIVE. Mend it, then ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
-                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
-        FROM @queues AS q
-        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        WHERE m.state = N'NOTIFIED'
-          AND ISNULL(q.Messages, 1) > 0
-          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
-                          WHERE t.queue_id = q.QueueId AND t.database_id = @database);
-
-        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule. Of
-           several the one that was started last: the others have come to theirs, or it would not have
-           been started. Both times are the server's local ones. */
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', r.Session, N', ', DATEDIFF(second, r.StartedAt, GETDATE()), N' s'),
-            CONCAT(N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. What the monitor does after a KILL is not documented: if it stays NOTIFIED, ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
-                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
-        FROM @queues AS q
-        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
-                     FROM sys.dm_broker_activated_tasks AS t
-                     INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
-                     WHERE t.queue_id = q.QueueId AND t.database_id = @database
-                     ORDER BY es.login_time DESC) AS r
-        WHERE m.state = N'NOTIFIED'
-          AND r.StartedAt < DATEADD(second, -60, GETDATE());
-
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 1, N'no queue monitor', q.QueueName, NULL,
-            N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
-        FROM @queues AS q
-        WHERE q.IsActive = 1
-          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m
-                          WHERE m.queue_id = q.QueueId AND m.database_id = @database);
-
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
-            N'readers running', q.QueueName, CONCAT(r.Running, N' of ', q.MaxReaders),
-            N'At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'
-        FROM @queues AS q
-        CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-                     WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;
+            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.');
     END;
 
-    REVERT;
+    WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
+    BEGIN
+        SELECT TOP (1) @part = p.PartId, @name = p.Part, @query = p.Query, @isOfServer = p.IsOfServer
+        FROM @parts AS p
+        WHERE p.PartId > @part
+        ORDER BY p.PartId;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  The answer                                                                               */
-    /* ----------------------------------------------------------------------------------------- */
-    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice
-    FROM @found AS f
+        BEGIN TRY
+            IF @isOfServer = 1
+                EXECUTE AS CALLER;
+            EXECUTE sys.sp_executesql @query, N'@database int', @database = @database;
+            IF @isOfServer = 1
+                REVERT;
+        END TRY
+        BEGIN CATCH
+            IF @isOfServer = 1
+                REVERT;
+            IF XACT_STATE() = -1
+                THROW;                  /* in a caller's transaction that can only be rolled back */
+            INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
+            VALUES (50, N'not looked at', @name, CONCAT(N'error ', ERROR_NUMBER()),
+                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys runs install.sql again.'), 1000));
+        END CATCH;
+        IF @Debug = 1
+            PRINT CONCAT(@name, N': done.');
+    END;
+
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
+    FROM #found AS f
     ORDER BY f.Priority, f.Finding, f.ObjectName;
 
-    SELECT @worst = MIN(f.Priority) FROM @found AS f;
+    SELECT @worst = MIN(f.Priority) FROM #found AS f;
     RETURN ISNULL(@worst, 200);
 END;
 GO

@@ -2,28 +2,65 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_PurgeSendLedger]
-    @olderThanDays int = NULL,          /* 1 to 36500; NULL: 30 */
+    @olderThanDays int = NULL,          /* 1 to 36500; NULL: retention.log_days = 30 */
     @batch int = 4000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Forgets which pieces of jobs were sent long ago. A piece that is run again after that is sent again:
-   keep longer than any job may be run again. Returns one row: WhatIf bit, OlderThanUtc datetime2(3),
-   Affected bigint. */
+/* Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeSendLedger: Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
+  @olderThanDays  age in days, 1 to 36500; default: retention.log_days = 30
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example: EXECUTE [logging].[usp_PurgeSendLedger] @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 30);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 1 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 1 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50244, @errors, 1;
+    END;
+
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
     DECLARE @pieces TABLE
     (
         JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
@@ -33,48 +70,11 @@ BEGIN
         PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
     );
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @Help = 1
-    BEGIN
-        PRINT N'usp_PurgeSendLedger: forgets which pieces of jobs were sent long ago. A forgotten piece that is run again is sent again.
-  @olderThanDays  age in days, 1 to 36500; 30 (retention.log_days) by default
-  @batch          rows of one transaction, 1 to 4900; default 4000
-  @WhatIf         1 (default): only show what would go; 0: delete
-  @Debug          1: print each step
-Example:
-  EXECUTE ' + N'[logging].[usp_PurgeSendLedger]' + N' @olderThanDays = 90, @WhatIf = 0;';
-        RETURN 0;
-    END;
-
-    IF @@TRANCOUNT <> 0
-        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, 0) NOT BETWEEN 1 AND 36500
-        SET @errors = @errors + N'@olderThanDays must be 1 to 36500 (NULL only where [retention].log_days is above 0). ';
-    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
-        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
-    IF @WhatIf IS NULL
-        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
-    IF @errors <> N''
-    BEGIN
-        SET @errors = RTRIM(@errors);
-        THROW 50244, @errors, 1;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Oldest first, looked up holding nothing, deleted by key; a row in use is passed over       */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
-
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [logging].[SendLedger] AS sl
-            /* READPAST, READCOMMITTEDLOCK: a figure to look at; waits for nobody. */
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)  /* waits for nobody */
         WHERE sl.SentUtc < @before;
-    END;
 
     WHILE @WhatIf = 0 AND @found > 0
     BEGIN
@@ -102,8 +102,8 @@ Example:
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [logging].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 

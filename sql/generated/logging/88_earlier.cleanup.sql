@@ -14,9 +14,9 @@ DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
     (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
-    (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_RecycleConversation'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_TakeTurn'),
-    (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -85,7 +85,7 @@ INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
   AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
   AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/contract')
-  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
+  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
 BEGIN
@@ -148,9 +148,9 @@ BEGIN
         + CASE @releaseClass
             WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
                 + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
-                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = @releaseId)
             WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
-            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
             ELSE 0 END;
 
     IF @users > 0
@@ -251,6 +251,7 @@ DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial logging: resend stranded, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'54f0b335f351db3d8bc5bb2a44d5886d4d62e9ee5f5524cb08af682151637f0a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'bf406e297f14e046d008f644ec32540dbd7de2e36afe399812c4aadd13057e78'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'54f0b335f351db3d8bc5bb2a44d5886d4d62e9ee5f5524cb08af682151637f0a');
+    VALUES (N'logging', N'0.1.0', N'bf406e297f14e046d008f644ec32540dbd7de2e36afe399812c4aadd13057e78');
 END;
 GO

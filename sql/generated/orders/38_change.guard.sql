@@ -65,7 +65,7 @@ FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))
   AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract')
-  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
+  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
 /* One row after the other: SELECT @v = @v + .. over several rows may keep the last one only (F-371). */
@@ -78,197 +78,54 @@ BEGIN
 END;
 
 IF @changed <> N''
+   /* Else an earlier run has drained and was stopped later: nobody could send since. */
+   AND NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value IN (N'drained', N'uninstall'))
 BEGIN
-    /* -- 3  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
-    DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [orders].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/orders/initiator');
-    DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [orders].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/orders/target');
-
+    /* -- 4  The installed usp_Drain knows the installed choices: gate, dialogs, both sides ---------- */
     PRINT CONCAT(N'Changing with a drain: ', @changed);
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @hasRow bit;
-    DECLARE @open int = 1;
-    DECLARE @until datetime2(3) = SYSUTCDATETIME();
-    DECLARE @busy bit;
-    DECLARE @rows bigint;
-    DECLARE @copies int;
-    DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
+    DECLARE @waitSeconds int = ISNULL(TRY_CONVERT(int, SESSION_CONTEXT(N'redial.wait_seconds')), 60);   /* 0 to 3600 */
+    DECLARE @left int = 0;
+    DECLARE @said nvarchar(2000) = N'';
+    IF OBJECT_ID(N'[orders].[usp_Drain]', N'P') IS NOT NULL
+        EXECUTE @left = [orders].[usp_Drain] @reason = N'deployment: change of choices', @waitSeconds = @waitSeconds, @WhatIf = 0,
+            @mark = N'closed', @said = @said OUTPUT;
+    ELSE IF EXISTS (SELECT 1
+                    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+                    WHERE q.schema_id = SCHEMA_ID(N'orders') AND ce.state <> 'CD')
+        SET @left = 2;
+    ELSE
+    BEGIN
+        /* A deployment that stopped before usp_Drain: nobody but its deployer can have sent. */
+        BEGIN TRANSACTION;
+        UPDATE g
+        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+        FROM [orders].[Gate] AS g
+        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+        IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
+            INSERT INTO [orders].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+        COMMIT TRANSACTION;
+    END;
+    IF @left = 1
+    BEGIN
+        SET @message = CONCAT(N'Not drained within ', @waitSeconds, N' seconds, so the choices stay as they are: ', @changed, @said,
+            N'Nothing was changed, and the gate is as it was before. Next: ', N'let those transactions end (or wait longer: EXECUTE sys.sp_set_session_context N''redial.wait_seconds'', 600; before this script, up to 3600); look at [orders].[usp_Health], which names what else is in the way and what to call; at [orders].[vw_Unlanded] for messages that have not landed, which EXECUTE [orders].[usp_Resend] sends again', N'; then deploy again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50190, @message, 1;
+    END;
+    IF @left = 2
+    BEGIN
+        SET @message = CONCAT(N'[orders].[usp_Drain] is not installed and conversations are open, so nobody can be kept out while this changes: ', @changed,
+            N'Nothing was changed. Next: run install.sql with the installed choices to its end, or end what sends and run uninstall.sql (data stays); then this script again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50191, @message, 1;
+    END;
 
+    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+       closed gate has no mark, and is the operator's to open. */
     BEGIN TRY
-        BEGIN TRY
-            SET LOCK_TIMEOUT 30000;
-            BEGIN TRANSACTION;
-            UPDATE g
-            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
-            FROM [orders].[Gate] AS g
-            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-            IF @@ROWCOUNT = 1
-               AND NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
-                INSERT INTO [orders].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
-            COMMIT TRANSACTION;
-            SET LOCK_TIMEOUT @lockTimeout;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-            THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
-        END CATCH;
-
-        /* -- 4  Drain; then take the rows away -------------------------------------------------- */
-        BEGIN TRY
-            /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-            SET LOCK_TIMEOUT 2000;
-            SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-            WHILE @open > 0 AND SYSUTCDATETIME() < @until
-            BEGIN
-                SET @busy = 0;
-                DELETE FROM @handles;
-
-                BEGIN TRY
-                    /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-                       just making one: what it goes on to begin would not be seen below (F-196). */
-                    BEGIN TRANSACTION;
-                    SELECT @rows = COUNT_BIG(*)
-                    /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-                    FROM [orders].[SessionConversations] AS sc
-                        WITH (UPDLOCK, ROWLOCK);
-                    COMMIT TRANSACTION;
-
-                    /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-                       they keep to their end, so none is at work now that the gate is closed. */
-                    INSERT INTO @handles (Handle, HasRow)
-                    SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-                    FROM sys.conversation_endpoints AS ce
-                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    LEFT JOIN [orders].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-                    /* lint: allow SB13: as above */
-                    LEFT JOIN [orders].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
-                      AND ce.is_initiator = 1
-                      AND ce.state IN ('SO', 'CO')
-                      AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() <> 1222
-                        THROW;
-                    SET @busy = 1;
-                END CATCH;
-
-                WHILE EXISTS (SELECT 1 FROM @handles AS h)
-                BEGIN
-                    SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-                    DELETE FROM @handles WHERE Handle = @handle;
-                    IF @hasRow = 1
-                    BEGIN
-                        IF OBJECT_ID(N'[orders].[usp_RecycleConversation]', N'P') IS NOT NULL
-                            EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-                    END
-                    ELSE IF OBJECT_ID(N'[orders].[usp_SendEndOfStream]', N'P') IS NOT NULL
-                    BEGIN
-                        BEGIN TRY
-                            BEGIN TRANSACTION;
-                            /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                            EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                            IF EXISTS (SELECT 1 FROM [orders].[ConversationLog] AS cl
-                                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                                EXECUTE [orders].[usp_SendEndOfStream] @handle = @handle;
-                            COMMIT TRANSACTION;
-                        END TRY
-                        BEGIN CATCH
-                            IF XACT_STATE() <> 0
-                                ROLLBACK TRANSACTION;
-                            IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
-                                THROW;
-                        END CATCH;
-                    END;
-                END;
-
-                /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
-                   is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-                SET @copies = 0;
-                BEGIN TRY
-                    IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
-                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
-                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
-                    SELECT @open = COUNT(*)
-                    FROM sys.conversation_endpoints AS ce
-                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
-                      AND ce.state <> 'CD';
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                        THROW;
-                    SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
-                END CATCH;
-                IF @busy = 1
-                    SET @open = @open + 1;
-
-                /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-                IF @copies > 0 AND OBJECT_ID(N'[orders].[usp_ResendStranded]', N'P') IS NOT NULL
-                    EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;
-                IF @open = 0 AND @copies > 0
-                    SET @open = 1;
-
-                IF @open > 0
-                    WAITFOR DELAY '00:00:00.500';
-            END;
-            SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            SET LOCK_TIMEOUT @lockTimeout;
-            THROW;
-        END CATCH;
-
-        IF @open > 0
-        BEGIN
-            DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-            DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-            IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
-            BEGIN
-                WHILE 1 = 1
-                BEGIN
-                    SET @firstCopy = NULL;
-                    SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
-                    FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                    WHERE sm.ConversationId > @largestOf
-                    ORDER BY sm.ConversationId, sm.MessageSequence;
-                    IF @firstCopy IS NULL
-                        BREAK;
-                    SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
-                    FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                    WHERE sm.ConversationId = @largestOf
-                      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                                      WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
-                    HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
-                END;
-            END;
-            /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
-               later, and an operator's own closed gate has no mark. */
-            SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints did not end') END,
-                N', so the choices stay as they are: ', @changed,
-                CASE WHEN EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
-                     THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
-                N'Next: look at [orders].[ErrorLog] and [orders].[usp_EndLeaked], at senders in long transactions and at queues that are off',
-                CASE WHEN @largest > 0 THEN N'; at [orders].[vw_Unlanded] for those messages, which EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0' END,
-                CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
-                CASE WHEN @largest > 0 THEN N' sends again' END,
-                CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
-                N'; then deploy again.');
-            SET @message = REPLACE(@message, N'%', N'%%');
-            THROW 50190, @message, 1;
-        END;
-
-        /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
-           closed gate has no mark, and is the operator's to open. */
         BEGIN TRANSACTION;
         UPDATE [orders].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
@@ -278,30 +135,12 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        /* Whatever stopped it, a deadlock (1205) say: nothing has been replaced, so senders may come in
-           again. Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and
-           key = single looks at ConversationLog. */
         IF XACT_STATE() <> 0
             ROLLBACK TRANSACTION;
-        SET LOCK_TIMEOUT @lockTimeout;
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
-            BEGIN
-                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
-                UPDATE g
-                SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
-                FROM [orders].[Gate] AS g
-                WHERE g.ConfigId = 1;
-                DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
-            END;
-            COMMIT TRANSACTION;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: deploy again, with the old choices or the new.');
-        END CATCH;
+        /* A deadlock (1205), say: nothing has been replaced, so senders may come in again. */
+        IF OBJECT_ID(N'[orders].[usp_ReopenGate]', N'P') IS NOT NULL
+           AND EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+            EXECUTE [orders].[usp_ReopenGate] @mark = N'closed';
         THROW;
     END CATCH;
 END;

@@ -2,61 +2,63 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_PurgeLanding]
-    @olderThanDays int = NULL,          /* NULL: retention.landing_days of the configuration */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: none, retention.landing_days is 0 (for ever) */
     @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
     @batch int = 4000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* Removes landed rows that are old enough and that every reader has acknowledged, oldest first, a
-   small transaction after the other. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below
-   binary(8), Affected bigint. */
+/* Removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;                  /* one statement a transaction: nothing to save */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, NULL);
     DECLARE @before datetime2(3);
-    DECLARE @below binary(8);
-    DECLARE @young binary(8);
-    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     DECLARE @rows bigint = 0;
-    DECLARE @deleted int = 1;
-    DECLARE @line nvarchar(400);
+    DECLARE @found int = 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLanding: removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
-  @olderThanDays  age in days, 0 to 36500; default: none, retention.landing_days is 0 (for ever)
+        PRINT N'usp_PurgeLanding: Removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+  @olderThanDays  age in days, 0 to 36500; no default here, retention.landing_days is 0 (for ever)
   @upTo           only rows with RowVersion < @upTo; default: what every reader has acknowledged.
                   With readers it can only lower that mark; without any it must be given.
   @batch          rows of one transaction, 1 to 4900; default 4000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
-Examples:
-  EXECUTE ' + N'[orders].[usp_PurgeLanding]' + N' @olderThanDays = 30;
-  EXECUTE ' + N'[orders].[usp_PurgeLanding]' + N' @olderThanDays = 30, @WhatIf = 0;';
+Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgeLanding must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500; it has no default here: retention.landing_days is 0 (for ever). ';
-    /* 5,000 locks of one statement on one table make the server try for a lock on the whole table
-       (F-166), and then inserts would wait. */
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
 
+    DECLARE @below binary(8);
+    DECLARE @young binary(8);
+    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [orders].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
         SET @below = @upTo;
@@ -68,14 +70,11 @@ Examples:
         THROW 50180, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  How far: batches are in the order of landing, so the first young row ends it; in which     */
-    /*    order a batch's own rows are matters not (F-365). What a late commit left is for next time */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* A mark of the operator's may lie ahead: what is not committed yet, or lands while this runs, is
-       not seen by the look below and is young all the same. */
+    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
+       batch's own rows are matters not (F-365). What a late commit left is for next time. A mark of the
+       operator's may lie ahead: what is not committed yet is not seen by the look below and is young. */
     IF @below > @active
         SET @below = @active;
 
@@ -89,23 +88,16 @@ Examples:
         SET @below = @young;
 
     IF @Debug = 1
-    BEGIN
-        SET @line = CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
-        PRINT @line;
-    END;
+        PRINT CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Show, or delete from the old end; inserts are at the other and never met                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* From the old end; inserts are at the other and never met. */
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [orders].[Landing] AS l
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
         WHERE l.RowVersion < @below;
-    END;
 
-    WHILE @WhatIf = 0 AND @deleted > 0
+    WHILE @WhatIf = 0 AND @found > 0
     BEGIN
         DELETE o
         FROM
@@ -119,18 +111,15 @@ Examples:
             ORDER BY l.RowVersion
         ) AS o;
 
-        SET @deleted = @@ROWCOUNT;
-        SET @rows = @rows + @deleted;
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
         IF @Debug = 1
-        BEGIN
-            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
-            PRINT @line;
-        END;
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [orders].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @below AS Below, @rows AS Affected;
 

@@ -3,21 +3,16 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_PurgeLogs]
     @olderThanDays int = NULL,          /* 0 to 36500; NULL: 90 */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show how many would be removed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each batch */
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* Removes old rows of ConversationLog (dialogs that have ended or are gone), SkippedNumber and ErrorLog, 1,000 per transaction.
+/* Removes old rows of ConversationLog (dialogs that have ended or are gone), SkippedNumber and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the slices, each of which is visited once */
-
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -25,24 +20,38 @@ BEGIN
     DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
+    DECLARE @operatorRows bigint = 0;
+    DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
     DECLARE @numbers bigint = 0;
+
+    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only), SkippedNumber and ErrorLog.
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only), SkippedNumber, ErrorLog, and OperatorLog (there
+of more than 400 days at least).
   @olderThanDays  0 to 36500 days; 90 by default
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show; 0: do it
   @Debug          1: print each batch
 Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50188, N'usp_PurgeLogs must be called outside a transaction: it commits every 1,000 rows.', 1;
-    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
-        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500 OR (@WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL)
+        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1. @reason must say why.', 1;
 
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @longAgo = DATEADD(day, -CASE WHEN @days > 400 THEN @days ELSE 400 END, SYSUTCDATETIME());
 
     IF @WhatIf = 1
     BEGIN
@@ -52,6 +61,7 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SELECT @errorRows = COUNT_BIG(*) FROM [orders].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+        SELECT @operatorRows = COUNT_BIG(*) FROM [orders].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.AddedUtc < @longAgo;
         SELECT @numbers = COUNT_BIG(*) FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK) WHERE sn.SkippedUtc < @before;
     END;
 
@@ -100,6 +110,18 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
+        DELETE TOP (1000) ol
+        FROM [orders].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE ol.AddedUtc < @longAgo;
+        SET @batch = @@ROWCOUNT;
+        SET @operatorRows = @operatorRows + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'OperatorLog: ', @batch, N' rows');
+    END;
+
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
         DELETE TOP (1000) sn
         FROM [orders].[SkippedNumber] AS sn WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
         WHERE sn.SkippedUtc < @before;
@@ -109,14 +131,14 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             PRINT CONCAT(N'SkippedNumber: ', @batch, N' rows');
     END;
 
-    IF @WhatIf = 0 AND @conversations + @errorRows + @numbers > 0
+    IF @WhatIf = 0 AND @conversations + @errorRows + @operatorRows + @numbers > 0
     BEGIN
-        INSERT INTO [orders].[OperatorLog] (Action, Detail)
-        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors, ', @numbers, N' skipped numbers older than ', @days, N' days'));
+        INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors, ', @operatorRows, N' actions, ', @numbers, N' skipped numbers older than ', @days, N' days'), @reason);
     END;
 
     SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
-    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows), (N'SkippedNumber', @numbers)) AS t(TableName, LogRows);
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows), (N'OperatorLog', @operatorRows), (N'SkippedNumber', @numbers)) AS t(TableName, LogRows);
 
     RETURN 0;
 END;

@@ -2,75 +2,76 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_PurgePoison]
-    @olderThanDays int = NULL,          /* NULL: retention.log_days of the configuration */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: retention.log_days = 90 */
     @batch int = 1000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* Forgets failed attempts of conversations that are gone. One that ends in order takes its own along;
-   these are of dialogs ended by hand or WITH CLEANUP. Returns one row: WhatIf bit, OlderThanUtc
-   datetime2(3), Affected bigint. */
+/* Forgets failed attempts (PoisonAttempt) of conversations that are gone: one that ends in order takes its own along.
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
-    DECLARE @deleted int = 1;
-    DECLARE @line nvarchar(400);
+    DECLARE @found int = 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
-  @olderThanDays  days since the last attempt, 0 to 36500; default: retention.log_days = 90
+        PRINT N'usp_PurgePoison: Forgets failed attempts (PoisonAttempt) of conversations that are gone: one that ends in order takes its own along.
+  @olderThanDays  age in days, 0 to 36500; default: retention.log_days = 90
   @batch          rows of one transaction, 1 to 4900; default 1000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
-Example:
-  EXECUTE ' + N'[orders].[usp_PurgePoison]' + N' @olderThanDays = 30, @WhatIf = 0;';
+Example: EXECUTE [orders].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 90);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
     IF @errors <> N''
     BEGIN
         SET @errors = RTRIM(@errors);
         THROW 50184, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Show, or delete. READPAST: a row a receiver is using is of a live conversation             */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [orders].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK)
+            WITH (READPAST, READCOMMITTEDLOCK)      /* a row a receiver is using is of a live conversation */
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
                               WITH (NOLOCK)         /* a handle is never used again (F-126) */
                           WHERE ce.conversation_handle = pa.ConversationHandle);
-    END;
 
-    WHILE @WhatIf = 0 AND @deleted > 0
+    WHILE @WhatIf = 0 AND @found > 0
     BEGIN
         DELETE TOP (@batch) pa
         FROM [orders].[PoisonAttempt] AS pa
@@ -78,21 +79,18 @@ Example:
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
-                              WITH (NOLOCK)         /* as above */
+                              WITH (NOLOCK)         /* a handle is never used again (F-126) */
                           WHERE ce.conversation_handle = pa.ConversationHandle);
 
-        SET @deleted = @@ROWCOUNT;
-        SET @rows = @rows + @deleted;
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
         IF @Debug = 1
-        BEGIN
-            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
-            PRINT @line;
-        END;
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [orders].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 

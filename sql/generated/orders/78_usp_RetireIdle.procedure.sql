@@ -17,12 +17,6 @@ AS
    Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
-
     DECLARE @dialogs TABLE
     (
         DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
@@ -42,9 +36,8 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @result int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
         PRINT N'usp_RetireIdle closes dialogs of configuration orders that are past their time, near the end of their lifetime or idle, and
@@ -57,8 +50,15 @@ Example: EXECUTE [orders].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50186, N'usp_RetireIdle must be called outside a transaction: each dialog is closed in one of its own.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF @idleSeconds < 0
         SET @errors = @errors + N'@olderThanSeconds must be 0 or more. ';
     IF @WhatIf IS NULL

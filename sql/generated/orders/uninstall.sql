@@ -3,7 +3,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Uninstall, keeping the data: no new sends, every dialog recycled and ended by its target, then the
    objects. Tables, roles and the schema stay (purge_data.sql removes them). Run again after a stop:
-   each step looks at what is left.
+   each step looks at what is left. It waits up to 60 seconds for dialogs and transactions, and drops nothing
+   before they have ended; longer: EXECUTE sys.sp_set_session_context N'redial.wait_seconds', 600; first.
    ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and would drop
    services with messages in them. XACT_ABORT ends a batch at its first error. */
 SET XACT_ABORT ON;
@@ -33,53 +34,58 @@ DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 
-/* What sends, so that nothing new begins. An application's own object of such a name is left. */
-INSERT INTO @drops (Kind, Name)
-VALUES
-    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'VIEW', N'Outbox'),
-    (N'PROCEDURE', N'usp_SendMessages');
-WHILE EXISTS (SELECT 1 FROM @drops)
+DECLARE @message nvarchar(2048);
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+DECLARE @statement nvarchar(max);
+
+/* First of all the drain: senders wait or are refused, and nothing is dropped before it is through. A gate
+   with the mark 'uninstall' is of an earlier run that has drained and was stopped later; without these
+   tables no dialog was ever begun. */
+IF OBJECT_ID(N'[orders].[Gate]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[orders].[Setting]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[orders].[SessionConversations]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[orders].[ConversationLog]', N'U') IS NOT NULL
 BEGIN
-    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
-    FROM @drops AS d
-    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
-    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
-
-    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
-              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
-                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
-       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-                  WHERE sm.object_id = o.object_id
-                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-    FROM sys.objects AS o
-    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'orders') AND o.name = @dropName;
-    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
-    FROM sys.types AS t
-    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'orders') AND t.name = @dropName;
-    IF @dropOurs IS NULL
-        CONTINUE;       /* nothing of this name is there */
-    IF @dropOurs = 0
+    IF NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'uninstall')
     BEGIN
-        PRINT CONCAT(N'[orders].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
-        CONTINUE;
+        DECLARE @waitSeconds int = ISNULL(TRY_CONVERT(int, SESSION_CONTEXT(N'redial.wait_seconds')), 60);   /* 0 to 3600 */
+        DECLARE @left int = 0;
+        DECLARE @said nvarchar(2000) = N'';
+        IF OBJECT_ID(N'[orders].[usp_Drain]', N'P') IS NOT NULL
+            EXECUTE @left = [orders].[usp_Drain] @reason = N'uninstall', @waitSeconds = @waitSeconds, @WhatIf = 0,
+                @mark = N'closed', @said = @said OUTPUT;
+        ELSE IF EXISTS (SELECT 1
+                        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
+                        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                        INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+                        WHERE q.schema_id = SCHEMA_ID(N'orders') AND ce.state <> 'CD')
+            SET @left = 2;
+        ELSE
+        BEGIN
+            /* A deployment that stopped before usp_Drain: nobody but its deployer can have sent. */
+            BEGIN TRANSACTION;
+            UPDATE g
+            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'uninstall'
+            FROM [orders].[Gate] AS g
+            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+            IF @@ROWCOUNT = 1
+               AND NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                INSERT INTO [orders].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+            COMMIT TRANSACTION;
+        END;
+        IF @left = 1
+        BEGIN
+            SET @message = CONCAT(N'Not drained within ', @waitSeconds, N' seconds. ', @said,
+                N'Nothing was dropped, and the gate is as it was before. Next: ', N'let those transactions end (or wait longer: EXECUTE sys.sp_set_session_context N''redial.wait_seconds'', 600; before this script, up to 3600); look at [orders].[usp_Health], which names what else is in the way and what to call; at [orders].[vw_Unlanded] for messages that have not landed, which EXECUTE [orders].[usp_Resend] sends again', N'; then run uninstall again.');
+            SET @message = REPLACE(@message, N'%', N'%%');
+            THROW 50140, @message, 1;
+        END;
+        IF @left = 2
+            THROW 50140, N'What drains configuration orders is not installed, and conversations of schema ''orders'' are open. Nothing was dropped. Next: run install.sql to its end, then uninstall.sql.', 1;
     END;
-
-    BEGIN TRANSACTION;
-    IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
-    BEGIN
-        /* First the mark, as elsewhere (F-190). */
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'orders', @level1type = @dropKind, @level1name = @dropName;
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[orders].', QUOTENAME(@dropName), N';');
-    EXECUTE sys.sp_executesql @dropStatement;
-    COMMIT TRANSACTION;
+    /* From here on the gate stays closed; the mark tells the next deployment that it is its own to open. */
+    UPDATE [orders].[Setting] SET Value = N'uninstall' WHERE Name = N'deployment.gate';
 END;
-
 
 /* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
    an IF of its own: a statement over a missing table fails whatever its condition (F-195). */
@@ -117,186 +123,6 @@ BEGIN
         END CATCH;
     END;
 
-END;
-
-DECLARE @initiator nvarchar(400) = N'//redial/orders/initiator';
-DECLARE @target nvarchar(400) = N'//redial/orders/target';
-DECLARE @message nvarchar(2048);
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-DECLARE @statement nvarchar(max);
-
-/* Whoever is still inside a sending procedure. The mark tells the next deployment that the gate is its
-   own to open again. */
-IF OBJECT_ID(N'[orders].[Gate]', N'U') IS NOT NULL
-   AND OBJECT_ID(N'[orders].[Setting]', N'U') IS NOT NULL
-BEGIN
-    BEGIN TRANSACTION;
-    UPDATE g
-    SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'uninstall'
-    FROM [orders].[Gate] AS g
-    WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-    IF @@ROWCOUNT = 1
-       AND NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
-        INSERT INTO [orders].[Setting] (Name, Value) VALUES (N'deployment.gate', N'uninstall');
-    COMMIT TRANSACTION;
-END;
-DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-DECLARE @handle uniqueidentifier;
-DECLARE @hasRow bit;
-DECLARE @open int = 1;
-DECLARE @until datetime2(3) = SYSUTCDATETIME();
-DECLARE @busy bit;
-DECLARE @rows bigint;
-DECLARE @copies int;
-DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
-
-IF OBJECT_ID(N'[orders].[SessionConversations]', N'U') IS NULL
-   OR OBJECT_ID(N'[orders].[ConversationLog]', N'U') IS NULL
-    SET @open = 0;              /* a deployment that stopped before its tables has no dialog */
-BEGIN TRY
-    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-    SET LOCK_TIMEOUT 2000;
-    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-    WHILE @open > 0 AND SYSUTCDATETIME() < @until
-    BEGIN
-        SET @busy = 0;
-        DELETE FROM @handles;
-
-        BEGIN TRY
-            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-               just making one: what it goes on to begin would not be seen below (F-196). */
-            BEGIN TRANSACTION;
-            SELECT @rows = COUNT_BIG(*)
-            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-            FROM [orders].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK);
-            COMMIT TRANSACTION;
-
-            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-               they keep to their end, so none is at work now that the gate is closed. */
-            INSERT INTO @handles (Handle, HasRow)
-            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            LEFT JOIN [orders].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-            /* lint: allow SB13: as above */
-            LEFT JOIN [orders].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-            WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
-              AND ce.is_initiator = 1
-              AND ce.state IN ('SO', 'CO')
-              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-            SET @busy = 1;
-        END CATCH;
-
-        WHILE EXISTS (SELECT 1 FROM @handles AS h)
-        BEGIN
-            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-            DELETE FROM @handles WHERE Handle = @handle;
-            IF @hasRow = 1
-            BEGIN
-                IF OBJECT_ID(N'[orders].[usp_RecycleConversation]', N'P') IS NOT NULL
-                    EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-            END
-            ELSE IF OBJECT_ID(N'[orders].[usp_SendEndOfStream]', N'P') IS NOT NULL
-            BEGIN
-                BEGIN TRY
-                    BEGIN TRANSACTION;
-                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                    EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                    IF EXISTS (SELECT 1 FROM [orders].[ConversationLog] AS cl
-                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                        EXECUTE [orders].[usp_SendEndOfStream] @handle = @handle;
-                    COMMIT TRANSACTION;
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
-                        THROW;
-                END CATCH;
-            END;
-        END;
-
-        /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
-           is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-        SET @copies = 0;
-        BEGIN TRY
-            IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
-                EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
-                    N'@copies int OUTPUT', @copies = @copies OUTPUT;
-            SELECT @open = COUNT(*)
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
-              AND ce.state <> 'CD';
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                THROW;
-            SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
-        END CATCH;
-        IF @busy = 1
-            SET @open = @open + 1;
-
-        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        IF @copies > 0 AND OBJECT_ID(N'[orders].[usp_ResendStranded]', N'P') IS NOT NULL
-            EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;
-        IF @open = 0 AND @copies > 0
-            SET @open = 1;
-
-        IF @open > 0
-            WAITFOR DELAY '00:00:00.500';
-    END;
-    SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
-END TRY
-BEGIN CATCH
-    IF XACT_STATE() <> 0
-        ROLLBACK TRANSACTION;
-    SET LOCK_TIMEOUT @lockTimeout;
-    THROW;
-END CATCH;
-
-IF @open > 0
-BEGIN
-    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-    IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
-    BEGIN
-        WHILE 1 = 1
-        BEGIN
-            SET @firstCopy = NULL;
-            SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
-            FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-            WHERE sm.ConversationId > @largestOf
-            ORDER BY sm.ConversationId, sm.MessageSequence;
-            IF @firstCopy IS NULL
-                BREAK;
-            SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
-            FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-            WHERE sm.ConversationId = @largestOf
-              AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                              WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
-            HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
-        END;
-    END;
-    /* The loop counts copies that are left as one endpoint. */
-    SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints are still open') END,
-        N', so nothing but usp_Send was dropped. Look at ', N'[orders].[ErrorLog] and at [orders].[usp_EndLeaked]',
-        CASE WHEN @largest > 0 THEN N'; at [orders].[vw_Unlanded] for those messages, which EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0' END,
-        CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
-        CASE WHEN @largest > 0 THEN N' sends again' END,
-        CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
-        N'; then run uninstall again.');
-    SET @message = REPLACE(@message, N'%', N'%%');
-    THROW 50140, @message, 1;
 END;
 
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
@@ -339,6 +165,45 @@ BEGIN
         END;
         DELETE FROM [orders].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/orders/target';
     END;
+END;
+
+/* What is told of queues that go off. */
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ') AND n.name = N'redial_orders_trouble')
+    DROP EVENT NOTIFICATION [redial_orders_trouble] ON QUEUE [orders].[InitiatorQueue];
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ') AND n.name = N'redial_orders_trouble')
+    DROP EVENT NOTIFICATION [redial_orders_trouble] ON QUEUE [orders].[TargetQueue];
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/orders/trouble')
+                 AND ep.name = N'Redial.made')
+BEGIN
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/orders/trouble')
+                     AND ep.name = N'Redial.made')
+    BEGIN
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made',
+            @level0type = N'SERVICE', @level0name = N'redial/orders/trouble';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    DROP SERVICE [redial/orders/trouble];
+    COMMIT TRANSACTION;
+END;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[TroubleQueue]'))
+BEGIN
+    BEGIN TRANSACTION;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+        @level0name = N'orders', @level1type = N'QUEUE', @level1name = N'TroubleQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    DROP QUEUE [orders].[TroubleQueue];
+    COMMIT TRANSACTION;
 END;
 
 /* Database-wide objects: this configuration's mark goes; what Redial made goes with the last mark, if
@@ -393,9 +258,9 @@ BEGIN
         + CASE @releaseClass
             WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
                 + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
-                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = @releaseId)
             WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
-            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
             ELSE 0 END;
 
     BEGIN TRANSACTION;
@@ -492,23 +357,27 @@ VALUES
     (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
     (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
     (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
-    (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'),
-    (N'PROCEDURE', N'usp_Drain'), (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'),
+    (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
+    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
     (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
-    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'),
-    (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MoveCopies'),
-    (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'),
-    (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'),
-    (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
+    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
+    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
+    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReplayDeadLetter'),
-    (N'PROCEDURE', N'usp_ResendPending'), (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'),
-    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'),
-    (N'PROCEDURE', N'usp_SendEndOfStream'), (N'PROCEDURE', N'usp_SenderActivation'),
-    (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'), (N'PROCEDURE', N'usp_TakeTurn'),
-    (N'PROCEDURE', N'usp_TargetActivation'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
+    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendPending'),
+    (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
+    (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
+    (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
+    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
     (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
-    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
     (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
     (N'TYPE', N'MessageBatch'), (N'TYPE', N'ReceivedBatch');
 WHILE EXISTS (SELECT 1 FROM @drops)
@@ -610,7 +479,7 @@ IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 0 AND ep
    AND NOT EXISTS (SELECT 1 FROM sys.asymmetric_keys AS ak WHERE ak.pvt_key_encryption_type = 'MK')
    AND NOT EXISTS (SELECT 1 FROM sys.symmetric_keys AS sk WHERE sk.name <> N'##MS_DatabaseMasterKey##')
    AND NOT EXISTS (SELECT 1 FROM sys.database_scoped_credentials AS dc)
-   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.is_system = 0)
+   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.is_system = 0)
 BEGIN
     EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.master_key';
     IF ISNULL(@property, 1) <> 0

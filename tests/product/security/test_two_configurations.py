@@ -75,7 +75,7 @@ def test_its_signed_procedures_refuse_a_conversation_of_the_other(lab):
     """In db_owner while they run, so they look themselves whose conversation it is (50112)."""
     (handle,) = handles(lab, "second")
     assert lab.sa.fail(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;") == 50112
-    lab.sa.execute("EXECUTE audit.usp_EndLeaked @WhatIf = 0;")
+    lab.sa.execute("EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0;")
     assert handles(lab, "second") == [handle]
 
 

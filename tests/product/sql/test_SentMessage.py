@@ -122,7 +122,7 @@ def test_an_operator_ends_the_target_s_side_under_an_open_transaction(how, switc
     operator.submit(f"END CONVERSATION '{target}'{how};")
     client.execute("COMMIT TRANSACTION;")
     lab.advance(700)
-    lab.rows("EXECUTE audit.usp_EndLeaked @WhatIf = 0;")
+    lab.rows("EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0;")
     lab.advance(60)
     found = lab.bodies() + [body for (body,) in lab.rows("SELECT Body FROM audit.DeadLetter;")]
     assert sorted(set(found)) == [b"\xa0", b"\xa1", b"\xa2"]

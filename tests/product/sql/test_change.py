@@ -225,8 +225,8 @@ def test_the_gate_is_opened_before_its_mark_is_taken_away(bare):
     operator.execute("COMMIT;")
     bare.settle()
     assert bare.sa.out.finished and bare.rows(mark) == []
-    (drains,) = [sql for sql in installation(AUDIT) if "Changing with a drain" in sql]
-    assert drains.index("SET IsOpen = 1") < drains.index("DELETE FROM [audit].[Setting]")
+    (reopens,) = [sql for sql in installation(AUDIT) if "PROCEDURE [audit].[usp_ReopenGate]" in sql]
+    assert reopens.index("SET IsOpen = 1") < reopens.index("DELETE FROM [audit].[Setting]")
 
 
 def test_every_choice_that_differs_is_named(bare):

@@ -16,7 +16,7 @@ def lab_with(key: str, **sections) -> Lab:
 
 def leaked(lab: Lab, what_if: int = 1) -> list[tuple[str, str]]:
     """(action, outcome) of what usp_EndLeaked shows."""
-    return [row[-2:] for row in lab.rows(f"EXECUTE audit.usp_EndLeaked @WhatIf = {what_if};")]
+    return [row[-2:] for row in lab.rows(f"EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = {what_if};")]
 
 
 @pytest.mark.parametrize("key", OTHERS)
@@ -71,7 +71,7 @@ def test_a_drain_of_the_everlasting_dialog_waits_no_longer_than_it_was_told():
         lab.advance(1)
     assert operator.out.finished and operator.errors == []
     assert operator.out.result_sets[-1].rows == [(1,)]
-    assert operator.out.result_sets[0].rows[0][0] == "gate closed"
+    assert operator.out.result_sets[0].rows[0][0] == "gate open again"
     lab.sa.execute("COMMIT;")
     operator.submit(DRAIN)
     lab.advance(10)

@@ -88,7 +88,7 @@ def test_with_signing_each_signed_procedure_has_a_row_and_the_module_user_none_i
     rows = report(Lab(config), config)
     signed = [row for row in rows if row[3] == "SIGNED"]
     assert {row[0] for row in signed} == {row[0] for row in rows if row[1] == "role [db_owner]"}
-    assert {"[audit].[ufn_Pending]", "[audit].[usp_EndLeaked]"} <= {
+    assert {"[audit].[ufn_Pending]", "[audit].[usp_EndLeakedOne]"} <= {
         row[4].rpartition(" ")[2] for row in signed
     }
     assert ("audit_module", "role [db_owner]", "ALL", "MEMBER") not in {row[:4] for row in rows}

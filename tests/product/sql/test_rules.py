@@ -17,7 +17,7 @@ PROCEDURES = {
     for name, text in SCRIPTS.items()
     if ".procedure." in name
 }
-BY_HANDLE = ("usp_RecycleConversation", "usp_EndLeaked")
+BY_HANDLE = ("usp_RecycleConversation", "usp_EndLeakedOne")
 ACTIVATED = ("usp_SenderActivation", "usp_TargetActivation")
 ON_R = re.compile(
     r"(SELECT|DELETE|UPDATE|INSERT INTO)\b(?:(?!;).)*?"
@@ -141,7 +141,7 @@ def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():
     assert callers == {
         "usp_RecycleConversation",
         "usp_AcquireConversation",  # of the row it owns, near the end of its lifetime
-        "usp_EndLeaked",  # dialogs no row leads to, checked under G
+        "usp_EndLeakedOne",  # dialogs no row leads to, checked under G
     }
 
 
@@ -167,14 +167,23 @@ def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
 
 
 def test_nobody_decides_by_what_the_transmission_queue_shows():
-    """It is empty to who is no db_owner (F-113), and a row of it may have landed (F-110)."""
+    """It is empty to who is no db_owner (F-113), and a row of it may have landed (F-110).
+
+    usp_EndLeakedOne copies what waits for a service that is missing, and asks first whether it sees.
+    """
     readers = {n for n, t in PROCEDURES.items() if "sys.transmission_queue" in code(t)}
-    assert readers == set()
+    assert readers == {"usp_EndLeakedOne"}
+    text = code(PROCEDURES["usp_EndLeakedOne"])
+    assert text.count("sys.transmission_queue") == 1
+    assert text.index("[usp_SeesPending]") < text.index("INSERT INTO [audit].[DeadLetter]")
 
 
 def test_nobody_but_the_operators_procedure_uses_cleanup():
     users = {n for n, t in PROCEDURES.items() if "WITH CLEANUP" in code(t)}
-    assert users == {"usp_EndLeaked"}
+    assert users == {"usp_EndLeakedOne"}
+    assert "@WhatIf bit = 1" in PROCEDURES["usp_EndLeakedOne"]
+    callers = {n for n, t in PROCEDURES.items() if "[usp_EndLeakedOne] @" in code(t)}
+    assert callers == {"usp_EndLeaked"}
     assert "@WhatIf bit = 1" in PROCEDURES["usp_EndLeaked"]
 
 

@@ -92,7 +92,7 @@ def test_signed_is_what_reads_pending_messages_and_nothing_else(lab):
         reading = found
     signed = {name for (name,) in lab.rows(SIGNED)}
     assert signed == {name for name in reading if kinds[name] not in {"V", "IF"}}
-    assert signed >= {"ufn_Pending", "usp_SeesPending", "usp_EndLeaked"}
+    assert signed >= {"ufn_Pending", "usp_SeesPending", "usp_EndLeakedOne"}
     assert signed == set(signed_modules(render(SIGNING)))
     for name in signed:  # else a signature would lend db_owner to text from outside
         assert not re.search(r"sp_executesql|EXEC(UTE)?\s*\(", code[name], re.I), name
@@ -206,13 +206,13 @@ def test_where_it_does_not_count_a_working_installation_goes_on_with_its_members
 def test_a_conversation_that_is_over_is_cleaned_up_by_the_signed_procedure_only(lab):
     """28006: only db_owner may. Somebody altered it by hand, and its signature is gone (F-241)."""
     lab.sa.execute("CREATE USER op WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER op;")
-    call = "EXECUTE AS USER = N'op'; EXECUTE audit.usp_EndLeaked @WhatIf = 0; REVERT;"
+    call = "EXECUTE AS USER = N'op'; EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0; REVERT;"
     lab.sa.execute(send("0x01"))
     lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
     lab.advance(10)
     lab.instance.engine.timers.entries.clear()  # nobody else removes it
     lab.instance.clock.advance(31 * 60)
-    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_EndLeaked'));")
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_EndLeakedOne'));")
     lab.sa.execute(re.sub(r"^CREATE\s+PROCEDURE", "ALTER PROCEDURE", text))
     assert "does not have permission to end" in lab.rows(call)[0][-1]
     assert deploy(lab) == []

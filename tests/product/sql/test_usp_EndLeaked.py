@@ -39,7 +39,7 @@ def read(lab: Lab) -> None:
 def outcomes(lab: Lab, what_if: int) -> list[tuple[str, str, str]]:
     return [
         (state, action, outcome)
-        for _, _, _, state, _, action, outcome in lab.rows(f"{LEAKED} @WhatIf = {what_if};")
+        for _, _, _, state, _, action, outcome in lab.rows(f"{LEAKED} @reason = N'test', @WhatIf = {what_if};")
     ]
 
 
@@ -84,7 +84,7 @@ def test_so_many_at_a_time_and_the_rest_with_the_next_call(lab):
         read(lab)
     left = []
     for _ in range(3):
-        lab.rows(f"{LEAKED} @WhatIf = 0, @most = 2;")
+        lab.rows(f"{LEAKED} @reason = N'test', @WhatIf = 0, @most = 2;")
         left.append(lab.endpoints().count(("DI", 0)))
     assert left == [1, 0, 0]
 
@@ -195,7 +195,75 @@ def test_what_it_ends_is_closed_in_the_log_so_that_the_purge_may_take_it(lab):
 
 def test_a_healthy_installation_has_nothing_to_show(lab):
     Client(lab).execute(send("0x01"))
-    assert lab.rows(f"{LEAKED} @WhatIf = 0;") == []
+    assert lab.rows(f"{LEAKED} @reason = N'test', @WhatIf = 0;") == []
+
+
+MISSING = (
+    "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+    "TO SERVICE N'//no/such' ON CONTRACT [//redial/audit/contract] WITH ENCRYPTION = OFF; "
+    "SEND ON CONVERSATION @h MESSAGE TYPE [//redial/audit/event] ({body});"
+)
+
+
+def test_a_dialog_to_a_service_that_is_missing_is_closed_once_and_ended_in_the_end(lab):
+    """Found by hand: it was never ended, and each run sent another EndOfStream (5, 10, 15 rows)."""
+    for body in ("0xA1", "0xA2"):
+        lab.sa.execute(MISSING.format(body=body))
+    pending = "SELECT COUNT(*) FROM sys.transmission_queue;"
+    assert [o for _, a, o in outcomes(lab, 0) if a == "CLOSE"] == ["done"] * 2
+    assert lab.rows(pending) == [(4,)]
+    assert outcomes(lab, 0) == [], "they are closing"
+    assert lab.rows(pending) == [(4,)]
+    lab.advance(700)
+    assert [(a, o) for _, a, o in outcomes(lab, 1)] == [("END UNREACHABLE", "would be ended")] * 2
+    assert [(a, o) for _, a, o in outcomes(lab, 0)] == [("END UNREACHABLE", "done")] * 2
+    assert lab.endpoints() == [] and lab.rows(pending) == [(0,)]
+    letters = lab.rows("SELECT Body, Reason FROM audit.DeadLetter ORDER BY Body;")
+    assert letters == [
+        (body, "usp_EndLeaked: service //no/such is missing") for body in (b"\xa1", b"\xa2")
+    ]
+
+
+def test_what_cannot_be_seen_waiting_for_a_missing_service_is_kept(lab):
+    lab.sa.execute(MISSING.format(body="0xA1"))
+    outcomes(lab, 0)
+    lab.advance(700)
+    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
+    ((_, action, outcome),) = outcomes(lab, 0)
+    assert action == "END UNREACHABLE" and outcome.startswith("kept: whether messages wait")
+    assert lab.endpoints() == [("CO", 1)]
+
+
+def test_a_dialog_that_only_waits_for_its_queue_is_not_unreachable(lab):
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(5)
+    lab.sa.execute("DELETE FROM audit.SentMessage;")
+    lab.advance(700)
+    assert lab.rows("SELECT transmission_status FROM sys.transmission_queue;") != [("",)]
+    assert "END UNREACHABLE" not in {a for _, a, _ in outcomes(lab, 1)}
+
+
+def test_it_waits_for_a_busy_one_two_seconds_and_goes_on(lab):
+    """A reader that holds its queue's rows for ever keeps one line waiting, not the operator."""
+    disconnected(lab, unread=1)
+    holder, operator = Client(lab), Client(lab)
+    holder.execute("BEGIN TRANSACTION; RECEIVE TOP (1) message_body FROM audit.TargetQueue;")
+    operator.submit(f"{LEAKED} @reason = N'x', @WhatIf = 0;")
+    lab.advance(3)
+    assert operator.out.finished
+    (row,) = [r for r in operator.out.result_sets[-1].rows if r[3] == "DISCONNECTED_INBOUND"]
+    assert row[-1].startswith("failed: Lock request time out")
+    holder.execute("ROLLBACK;")
+
+
+def test_why_is_asked_for_and_kept(lab):
+    assert lab.sa.fail(f"{LEAKED} @WhatIf = 0;") == 50132
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute("DELETE FROM audit.SessionConversations;")
+    outcomes(lab, 0)
+    assert lab.rows("SELECT Login, Reason FROM audit.OperatorLog;") == [("sa", "test")]
 
 
 def test_it_refuses_inside_a_transaction(lab):
@@ -256,7 +324,7 @@ def test_one_with_more_copies_than_the_limit_is_left_and_says_what_to_call(what_
     assert action == "GIVE UP"
     assert outcome.startswith("kept: more than 2 messages") and "room in the log" in outcome
     assert lab.rows("SELECT COUNT(*) FROM audit.SentMessage;") == [(3,)]
-    lab.rows(outcome[outcome.index("EXECUTE ") :].replace("usp_", "audit.usp_"))
+    lab.rows(outcome[outcome.index("EXECUTE ") :])
     lab.advance(5)
     assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
 
@@ -285,7 +353,7 @@ def test_one_that_somebody_ends_while_its_lock_is_waited_for_is_looked_at_again(
     other, operator = Client(lab), Client(lab)
     ((handle,),) = lab.rows(INITIATOR)
     other.execute(f"BEGIN TRANSACTION; BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 600;")
-    operator.submit(f"{LEAKED} @WhatIf = 0;")
+    operator.submit(f"{LEAKED} @reason = N'test', @WhatIf = 0;")
     assert not operator.out.finished
     other.execute(f"EXECUTE audit.usp_ResendPending '{handle}', 0; COMMIT TRANSACTION;")
     lab.settle()
@@ -318,7 +386,7 @@ def test_with_unread_messages_or_copies_it_is_kept():
     assert alone == ["kept: unread messages are left; its activation handles them"]
     read(lab)
     alone = [o for _, a, o in outcomes(lab, 0) if a == "END ALONE"]
-    assert alone == ["kept: messages have not landed; call usp_ResendStranded, which ends it"]
+    assert alone == ["kept: messages have not landed; call usp_Resend, which ends it"]
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.rows("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0;")
     lab.advance(5)
@@ -367,11 +435,11 @@ def test_in_two_databases_a_dialog_that_gets_no_answer_is_shown_with_what_to_loo
         two.run("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
     assert two.run(LEAKED) == [], "it may yet answer"
     two.instance.advance(700)
-    ((found, _, _, _, _, action, outcome),) = two.run(f"{LEAKED} @WhatIf = 0;")
+    ((found, _, _, _, _, action, outcome),) = two.run(f"{LEAKED} @reason = N'test', @WhatIf = 0;")
     assert (found, action, outcome[:5]) == (handle, "GIVE UP", "kept:")
     assert "look in the target's database" in outcome
     start = outcome.index("EXECUTE ")
-    two.run(outcome[start : outcome.index(" (", start)].replace("usp_", "audit.usp_"))
+    two.run(outcome[start : outcome.index(" (", start)])
     two.instance.advance(5)
     assert set(two.bodies()) == {b"\xa1"}
     assert two.run(LEAKED) == []

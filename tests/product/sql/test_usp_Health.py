@@ -10,7 +10,9 @@ import pytest
 
 from redial.render import render
 
+from .bare import Bare
 from .lab import AUDIT, Client, Lab, configured, send
+from .test_ownership import HOSTILE
 
 HEALTH = "EXECUTE audit.usp_Health;"
 
@@ -25,13 +27,13 @@ def lab():
 
 def found(lab: Lab) -> dict[str, int]:
     """Priority by finding."""
-    return {finding: priority for priority, finding, _, _, _ in reversed(lab.rows(HEALTH))}
+    return {finding: priority for priority, finding, *_ in reversed(lab.rows(HEALTH))}
 
 
 def test_a_healthy_installation_has_figures_only(lab):
     report = lab.rows(HEALTH)
     assert {priority for priority, *_ in report} == {200}
-    assert all(advice for *_, advice in report)
+    assert all(advice and statement is None for *_, advice, statement in report)
     assert lab.rows("DECLARE @r int; EXECUTE @r = audit.usp_Health; SELECT @r;") == [(200,)]
 
 
@@ -175,8 +177,9 @@ def test_a_queue_whose_reader_is_another_or_gone_is_found(activation, priority, 
 def test_endpoints_are_gone_through_once():
     """A server may have millions of them; ufn_Conversations would hold them all."""
     for config in (AUDIT, configured(conversation={"key": "single", "recycle": "never"})):
-        (name,) = [n for n in render(config) if "ufn_HealthConversations" in n]
-        code = re.sub(r"/\*.*?\*/", " ", render(config)[name], flags=re.S)
+        names = [n for n in render(config) if re.search("ufn_Health(Conversations|Pending)", n)]
+        assert len(names) == 2
+        code = "".join(re.sub(r"/\*.*?\*/", " ", render(config)[n], flags=re.S) for n in names)
         assert "ufn_Conversations" not in code
         # And the few that have failed; and for all dialogs with old copies at once.
         assert code.count("sys.conversation_endpoints") == 3
@@ -210,6 +213,7 @@ def test_an_operator_without_view_server_state_is_told_what_was_not_looked_at(la
     lab.sa.execute("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     report = lab.rows(f"EXECUTE AS USER = N'ops'; {HEALTH} REVERT;")
     ((where, advice),) = [(r[2], r[4]) for r in report if r[1] == "not looked at"]
+    assert {r[0] for r in report} == {150, 200}, "nothing else is hidden from an operator"
     assert where == "queue monitors, running readers"
     assert "VIEW SERVER STATE" in advice
     assert lab.sa.fail(f"EXECUTE AS USER = N'app'; {HEALTH}") == 229
@@ -255,8 +259,8 @@ def test_nothing_that_watches_reads_a_queue_or_a_body():
         assert "message_body" not in code, name
 
 
-@pytest.mark.parametrize(("limit", "most"), [(3, ""), (2, "@most = 3")])
-def test_a_dialog_too_large_for_usp_ResendStranded_is_named_with_what_it_takes(limit, most):
+@pytest.mark.parametrize(("limit", "most"), [(3, ""), (2, "@most = 3, ")])
+def test_a_dialog_too_large_for_one_call_is_named_with_what_it_takes(limit, most):
     """Advised without @most the call would leave it alone, and say nothing."""
     lab = Lab(
         configured(
@@ -272,9 +276,139 @@ def test_a_dialog_too_large_for_usp_ResendStranded_is_named_with_what_it_takes(l
     lab.advance(20)
     over = "messages of dialogs that are over"
     (advice,) = [row[4] for row in lab.rows(HEALTH) if row[1] == over]
-    call = re.search(r"EXECUTE (usp_ResendStranded(?: @most = \d+)?)", advice)[1]
-    assert call == f"usp_ResendStranded {most}".strip()
+    (call,) = [row[5] for row in lab.rows(HEALTH) if row[1] == over]
+    assert call.startswith(f"EXECUTE [audit].[usp_Resend] {most}")
     assert ("room in the log for about three times" in advice) == bool(most)
-    lab.rows(f"EXECUTE audit.{call};")
+    lab.rows(call)
     lab.advance(5)
     assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
+
+
+# ---------------------------------------------------------------------- what it advises
+OPS = "CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;"
+STAYS = {"dead letters unhandled", "errors in the last hour", "poison messages"}
+"""A letter by hand is not the message of any dialog; errors and attempts are history."""
+NOT_FOR_OPERATORS = {
+    "pending messages not visible",
+    "service owned by another",
+    "migration missing",
+    "errors in the last hour",
+    "poison messages",
+}
+"""Findings a member of the operator role can do nothing about: the advice says who can."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_advised_can_be_run_by_an_operator_as_it_stands_and_helps(lab, fault):
+    """It named ALTER QUEUE, which an operator cannot run, and procedures without @Help."""
+    sql, finding, _ = FAULTS[fault]
+    lab.sa.execute(OPS + sql)
+    (statement, *_more) = [row[5] for row in lab.rows(HEALTH) if row[1] == finding]
+    if finding in NOT_FOR_OPERATORS:
+        assert statement is None
+        return
+    assert re.fullmatch(r"EXECUTE \[audit\]\.\[usp_\w+\] @.*;", statement)
+    lab.sa.execute(f"EXECUTE AS USER = N'ops'; {statement} REVERT;")
+    lab.advance(1)
+    assert (finding in found(lab)) == (finding in STAYS), statement
+    if finding not in STAYS:
+        assert "usp_Health" in str(lab.rows("SELECT Reason FROM audit.OperatorLog;"))
+    procedure = re.search(r"\[(usp_\w+)\]", statement)[1]
+    lab.sa.execute(f"EXECUTE AS USER = N'ops'; EXECUTE audit.{procedure} @Help = 1; REVERT;")
+    assert any(procedure in m.text for m in lab.sa.out.messages)
+
+
+def test_a_stuck_reader_is_started_again_by_what_is_advised(lab):
+    whole = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_TargetActivation'));")[0][0]
+    lab.sa.execute("EXECUTE(N'ALTER PROCEDURE audit.usp_TargetActivation AS RETURN;');")
+    Client(lab).execute(send("0x02"))
+    lab.advance(5)
+    lab.sa.execute(OPS + " USE master; GRANT VIEW SERVER STATE TO public; USE lab;")
+    (statement,) = [row[5] for row in lab.rows(HEALTH) if row[1] == "activation stuck"]
+    assert "@restart = 1" in statement
+    lab.sa.execute(whole.replace("CREATE ", "CREATE OR ALTER ", 1))
+    lab.sa.execute(f"EXECUTE AS USER = N'ops'; {statement} REVERT;")
+    lab.advance(5)
+    assert lab.bodies() == [b"\x01", b"\x02"]
+    assert "activation stuck" not in found(lab)
+
+
+def test_no_advice_tells_an_operator_to_run_what_only_others_may():
+    """ALTER, CREATE, GRANT in an advice stand behind who may do it."""
+    texts = [t for n, t in render(AUDIT).items() if re.search(r"ufn_Health|usp_Health", n)]
+    seen = 0
+    for text in texts:
+        for advice in re.findall(r"N'((?:[^']|'')*)'", text):
+            if re.search(r"\b(ALTER (QUEUE|DATABASE|AUTHORIZATION|ROLE)|CREATE MASTER)\b", advice):
+                seen += 1
+                assert re.search(r"(member of db_owner|administrator)", advice), advice
+    assert seen >= 4
+
+
+BROKEN = {
+    "an index is missing": (
+        "DROP INDEX UX_SessionConversations_Handle ON audit.SessionConversations;",
+        {"conversations"},
+    ),
+    "a function is missing": ("DROP FUNCTION audit.ufn_HealthQueues;", {"queues"}),
+    "a table is missing": (
+        "DROP TABLE audit.PoisonAttempt;",
+        {"dead letters, errors, growth"},
+    ),
+    "a view's function is missing": (
+        "DROP VIEW audit.vw_Queues; DROP FUNCTION audit.ufn_Queues;",
+        {"queues", "list of the queues"},
+    ),
+    "the right to see pages is missing": (
+        "CREATE OR ALTER FUNCTION audit.ufn_QueuePages() RETURNS @pages TABLE (QueueName "
+        "nvarchar(128) NOT NULL, Pages bigint NULL, FragmentationPercent float NULL) AS BEGIN "
+        "INSERT INTO @pages SELECT N'x', 1 / 0, 0; RETURN; END;",
+        {"pages of the queues"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_whatever_is_missing_is_said_and_the_rest_is_reported(lab, what):
+    """It died with 308 when the Handle index was missing, and said nothing of anything else."""
+    sql, parts = BROKEN[what]
+    lab.sa.execute("UPDATE audit.Gate SET IsOpen = 0;")
+    lab.sa.execute(sql)
+    report = lab.rows(HEALTH)
+    told = {row[2]: row[3:5] for row in report if row[1] == "not looked at"}
+    assert set(told) == parts
+    for figure, advice in told.values():
+        assert figure.startswith("error ") and "install.sql" in advice
+    assert "gate closed" in {row[1] for row in report}
+    assert "version" in {row[1] for row in report}
+
+
+def test_a_queue_out_of_order_is_named_with_what_puts_it_in_order(lab):
+    """The embedded broker has no pages: what the server would say stands in for it."""
+    lab.sa.execute(
+        "CREATE OR ALTER FUNCTION audit.ufn_QueuePages() RETURNS @pages TABLE (QueueName "
+        "nvarchar(128) NOT NULL, Pages bigint NULL, FragmentationPercent float NULL) AS BEGIN "
+        "INSERT INTO @pages VALUES (N'TargetQueue', 50000, 98.5), (N'InitiatorQueue', 900, 99); "
+        "RETURN; END;"
+    )
+    ((priority, name, figure, statement),) = [
+        (row[0], row[2], row[3], row[5]) for row in lab.rows(HEALTH) if row[1] == "queue out of order"
+    ]
+    assert (priority, name, figure) == (50, "TargetQueue", "50000 pages, 98 % out of order")
+    lab.sa.execute(OPS + f"EXECUTE AS USER = N'ops'; {statement} REVERT;")
+    assert lab.rows("SELECT Action, Detail FROM audit.OperatorLog;") == [
+        ("reorganize queue", "TargetQueue")
+    ]
+
+
+def test_names_with_quotes_and_brackets_are_quoted_in_what_is_advised():
+    hostile = Bare()
+    hostile.deploy(HOSTILE)
+    schema = "[sch]]ema'; DROP TABLE x--]"
+    queue = "[Tar]]'get]"
+    hostile.run([f"ALTER QUEUE {schema}.{queue} WITH STATUS = OFF;"])
+    report = hostile.rows(f"EXECUTE {schema}.usp_Health;")
+    (statement,) = [row[5] for row in report if row[1] == "queue off"]
+    hostile.run([statement])
+    report = hostile.rows(f"EXECUTE {schema}.usp_Health;")
+    assert {row[0] for row in report} == {200}

@@ -1,0 +1,55 @@
+"""usp_CheckHealth: usp_Health for a job, which fails when something is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from .lab import Lab, configured
+from .test_agent_jobs import AGENT, jobs, run
+from redial.render import render
+
+CHECK = "EXECUTE audit.usp_CheckHealth"
+
+
+@pytest.fixture
+def lab() -> Lab:
+    lab = Lab()
+    lab.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    return lab
+
+
+def test_a_healthy_installation_passes(lab):
+    assert lab.rows(f"DECLARE @r int; EXECUTE @r = audit.usp_CheckHealth; SELECT @r;") == [(0,)]
+    assert lab.rows(f"EXECUTE AS USER = N'ops'; {CHECK}; REVERT;") == []
+
+
+def test_what_is_wrong_fails_it_and_is_named(lab):
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; UPDATE audit.Gate SET IsOpen = 0;")
+    assert lab.sa.fail(f"{CHECK};") == 50290
+    text = lab.sa.errors[0].text
+    assert text.startswith("Configuration audit: queue off, TargetQueue. gate closed, audit (since ")
+    assert "EXECUTE [audit].[usp_Health];" in text
+    assert [row[1] for row in lab.sa.out.result_sets[0].rows] == ["queue off", "gate closed"]
+
+
+def test_how_bad_it_must_be_is_the_callers_choice(lab):
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH RETENTION = ON;")
+    lab.sa.execute(f"{CHECK};")
+    assert lab.sa.fail(f"{CHECK} @failAt = 50;") == 50290
+    assert "retention 1" in lab.sa.errors[0].text
+    for wrong in ("0", "200", "NULL"):
+        assert lab.sa.fail(f"{CHECK} @failAt = {wrong};") == 50291
+
+
+def test_a_job_runs_it_where_there_is_an_agent_unless_the_configuration_says_no():
+    for minutes, there in ((7, True), (0, False)):
+        config = configured(operations={"agent_job": True, "health_minutes": minutes})
+        lab = Lab(config)
+        lab.sa.execute("USE msdb;")
+        run(lab, AGENT)
+        lab.sa.execute("USE lab;")
+        run(lab, render(config)["92_agent_jobs.job.sql"])
+        found = jobs(lab).get("Redial audit: health, lab")
+        assert (found is not None) == there
+        if found:
+            assert found == ("lab: EXECUTE [audit].[usp_CheckHealth];", "4/7/0")
