@@ -35,9 +35,9 @@ def works(bare: Bare) -> bool:
 
 def test_no_wait_names_who_is_in_the_way_and_changes_nothing():
     """The default: production is never stopped by an installation (F-481)."""
-    assert Config.model_validate(AUDIT.model_dump(by_alias=True, exclude={"database"})).database == (
-        option("no_wait").database
-    )
+    assert Config.model_validate(
+        AUDIT.model_dump(by_alias=True, exclude={"database"})
+    ).database == (option("no_wait").database)
     bare = switched_off()
     guid, before = bare.rows(GUID), bare.catalog()
     idle, busy = Client(bare), Client(bare)

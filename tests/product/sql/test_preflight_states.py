@@ -75,8 +75,9 @@ def test_the_batch_of_the_preflight_is_one_an_old_server_can_compile():
     text = render(AUDIT)["05_preflight.check.sql"]
     assert len([b for b in split_batches(text) if "DECLARE" in b.sql]) == 1
     code = re.sub(r"/\*.*?\*/|N?'(?:[^']|'')*'", "", text, flags=re.S)
-    newer = r"CREATE OR ALTER|DROP \w+ IF EXISTS|\b(?:OPENJSON|STRING_AGG|STRING_SPLIT|TRIM|CONCAT_WS|JSON_\w+|AT TIME ZONE)\b"
-    assert re.findall(newer, code) == []
+    newer = r"CREATE OR ALTER|DROP \w+ IF EXISTS|AT TIME ZONE"
+    names = r"\b(?:OPENJSON|STRING_AGG|STRING_SPLIT|TRIM|CONCAT_WS|JSON_\w+)\b"
+    assert re.findall(f"{newer}|{names}", code) == []
 
 
 # ---------------------------------------------------------------------- the database
@@ -114,7 +115,11 @@ STATES: dict[str, tuple[Callable[[Bare], None], int, str]] = {
     "read-only": (read_only, 50223, "ALTER DATABASE [lab] SET READ_WRITE;"),
     "single user": (single_user, 50223, "ALTER DATABASE [lab] SET MULTI_USER;"),
     "secondary": (secondary, 50223, "connect to the primary replica"),
-    "owner of another server": (owner_lost, 50223, "ALTER AUTHORIZATION ON DATABASE::[lab] TO [sa]"),
+    "owner of another server": (
+        owner_lost,
+        50223,
+        "ALTER AUTHORIZATION ON DATABASE::[lab] TO [sa]",
+    ),
     "no owner": (owner_null, 50223, "has an owner this server does not know"),
     "off in a group": (off_in_a_group, 50224, "REMOVE DATABASE [lab]"),
 }
