@@ -51,7 +51,8 @@ GO
 SET NOEXEC OFF;
 GO
 IF OBJECT_ID(N'tempdb..#redial_install', N'U') IS NOT NULL
-    THROW 50220, N'{stamp}: NOT installed. The first error above is the reason. Errors between it and this line only follow from it. Next: do what it says, then run this script again.', 1;
+    THROW 50220, N'{stamp}: NOT installed. The first error above is the reason. \
+Errors between it and this line only follow from it. Next: do what it says, then run this script again.', 1;
 GO
 """
 

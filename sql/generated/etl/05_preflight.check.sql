@@ -351,6 +351,6 @@ BEGIN
     IF @fit < @count
         SET @refusal = CONCAT(@refusal, CASE @fit WHEN 0 THEN LEFT(@line, 1900) ELSE CONCAT(N' ', @count - @fit, N' more are printed above.') END);
     SET @refusal = REPLACE(@refusal, N'%', N'%%');      /* F-133 */
-    THROW @number, @refusal, 1;
+    THROW @number, @refusal, 127;       /* sqlcmd ends at state 127: an old server would refuse the rest by its grammar (F-493) */
 END;
 GO

@@ -16,6 +16,10 @@ BEGIN
 
     DECLARE @property int;
     DECLARE @user sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
+    DECLARE @class int;
+    DECLARE @id int;
+    DECLARE @sql nvarchar(400);
+    DECLARE @used TABLE (Found int NOT NULL);
 
     IF @kind IN (N'TABLE', N'QUEUE', N'TYPE')
     BEGIN
@@ -35,13 +39,17 @@ BEGIN
     END;
 
     /* Marked by an earlier deployment? Names of the broker's objects are compared byte for byte (F-376). */
-    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.name = @user AND ep.class = CASE @kind WHEN N'USER' THEN 4 WHEN N'MESSAGE TYPE' THEN 15 WHEN N'CONTRACT' THEN 16 ELSE 17 END
-                 AND ep.major_id = CASE @kind
-                     WHEN N'USER' THEN DATABASE_PRINCIPAL_ID(@name)
-                     WHEN N'MESSAGE TYPE' THEN (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
-                     WHEN N'CONTRACT' THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
-                     ELSE (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name) END)
+    SELECT @class = CASE @kind WHEN N'USER' THEN 4 WHEN N'MESSAGE TYPE' THEN 15 WHEN N'CONTRACT' THEN 16 ELSE 17 END,
+        @id = CASE @kind
+            WHEN N'USER' THEN DATABASE_PRINCIPAL_ID(@name)
+            WHEN N'MESSAGE TYPE' THEN (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
+            WHEN N'CONTRACT' THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
+            ELSE (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name) END;
+    /* A text of its own, of three numbers: tools that read a schema from its script do not know this view. */
+    SET @sql = CONCAT(N'SELECT 1 FROM sys.extended_properties AS ep WHERE ep.name = N''', @user, N''' AND ep.class = ', @class,
+        N' AND ep.major_id = ', ISNULL(@id, 0), N';');
+    INSERT INTO @used (Found) EXECUTE (@sql);
+    IF EXISTS (SELECT 1 FROM @used)
         RETURN;
     EXECUTE @property = sys.sp_addextendedproperty @name = @user, @value = N'etl',
         @level0type = @kind, @level0name = @name;

@@ -375,7 +375,7 @@ BEGIN
     IF @fit < @count
         SET @refusal = CONCAT(@refusal, CASE @fit WHEN 0 THEN LEFT(@line, 1900) ELSE CONCAT(N' ', @count - @fit, N' more are printed above.') END);
     SET @refusal = REPLACE(@refusal, N'%', N'%%');      /* F-133 */
-    THROW @number, @refusal, 1;
+    THROW @number, @refusal, 127;       /* sqlcmd ends at state 127: an old server would refuse the rest by its grammar (F-493) */
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -475,6 +475,10 @@ BEGIN
 
     DECLARE @property int;
     DECLARE @user sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
+    DECLARE @class int;
+    DECLARE @id int;
+    DECLARE @sql nvarchar(400);
+    DECLARE @used TABLE (Found int NOT NULL);
 
     IF @kind IN (N'TABLE', N'QUEUE', N'TYPE')
     BEGIN
@@ -494,13 +498,17 @@ BEGIN
     END;
 
     /* Marked by an earlier deployment? Names of the broker's objects are compared byte for byte (F-376). */
-    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.name = @user AND ep.class = CASE @kind WHEN N'USER' THEN 4 WHEN N'MESSAGE TYPE' THEN 15 WHEN N'CONTRACT' THEN 16 ELSE 17 END
-                 AND ep.major_id = CASE @kind
-                     WHEN N'USER' THEN DATABASE_PRINCIPAL_ID(@name)
-                     WHEN N'MESSAGE TYPE' THEN (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
-                     WHEN N'CONTRACT' THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
-                     ELSE (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name) END)
+    SELECT @class = CASE @kind WHEN N'USER' THEN 4 WHEN N'MESSAGE TYPE' THEN 15 WHEN N'CONTRACT' THEN 16 ELSE 17 END,
+        @id = CASE @kind
+            WHEN N'USER' THEN DATABASE_PRINCIPAL_ID(@name)
+            WHEN N'MESSAGE TYPE' THEN (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
+            WHEN N'CONTRACT' THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
+            ELSE (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name) END;
+    /* A text of its own, of three numbers: tools that read a schema from its script do not know this view. */
+    SET @sql = CONCAT(N'SELECT 1 FROM sys.extended_properties AS ep WHERE ep.name = N''', @user, N''' AND ep.class = ', @class,
+        N' AND ep.major_id = ', ISNULL(@id, 0), N';');
+    INSERT INTO @used (Found) EXECUTE (@sql);
+    IF EXISTS (SELECT 1 FROM @used)
         RETURN;
     EXECUTE @property = sys.sp_addextendedproperty @name = @user, @value = N'etl',
         @level0type = @kind, @level0name = @name;
@@ -8303,10 +8311,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9ef88fcd85c79c9fb7004ae41a9803e41c09141906fba83ef57cf8d8819c9170'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f763fb0249951f01312b9b2c8dfa31053257951df57436e358527f952b572995'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'9ef88fcd85c79c9fb7004ae41a9803e41c09141906fba83ef57cf8d8819c9170');
+    VALUES (N'etl', N'0.1.0', N'f763fb0249951f01312b9b2c8dfa31053257951df57436e358527f952b572995');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -8314,75 +8322,58 @@ GO
 -- 92_agent_jobs.job.sql
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
-   is in OwnedObject for uninstall. Deploying again sets command and schedule; enabled or not stays as
-   you left it. Engine edition 4 is Express, which has the procedures in msdb and no Agent (F-174). */
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: retire, ', DB_NAME()), 128);
+   is in OwnedObject for uninstall. Deploying again sets commands and schedule; owner, and enabled or not,
+   stay as you left them. Engine edition 4 is Express, which has the procedures in msdb and no Agent (F-174).
+   - Owner: a member of sysadmin makes jobs for sa (SID 0x01, whatever its name) that run as the module
+     user, so nothing runs as whoever happened to deploy, nor stops when that login goes. Anybody else can
+     only make jobs of his own, which run as himself (page sp_add_jobstep, @database_user_name).
+   - Step 1, in master: on a secondary of an availability group it fails, and that ends the job with
+     success. Where there is no group it answers NULL. */
+DECLARE @jobs TABLE (Task nvarchar(60) NOT NULL PRIMARY KEY, Command nvarchar(400) NOT NULL, Minutes int NOT NULL);
 DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @guard nvarchar(600) = CONCAT(N'IF sys.fn_hadr_is_primary_replica(N''', REPLACE(DB_NAME(), N'''', N''''''),
+    N''') = 0 THROW 50227, N''This is a secondary replica: the job runs on the primary. Nothing to do here.'', 1;');
+DECLARE @mayAll bit = ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0);
+DECLARE @owner nvarchar(128) = SUSER_SNAME();
+DECLARE @user nvarchar(128) = NULL;
+DECLARE @task nvarchar(60);
+DECLARE @command nvarchar(400);
+DECLARE @minutes int;
+DECLARE @often nvarchar(40);
+DECLARE @subday int;
+DECLARE @start int;
+DECLARE @job nvarchar(128);
 DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, every 5 minutes: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
-                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
-           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
-        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-        BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 4, @freq_subday_interval = 5;
-            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-        END
-        ELSE
-        BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 4, @freq_subday_interval = 5;
-        END;
+IF @mayAll = 1
+    SELECT @owner = ISNULL(SUSER_SNAME(0x01), @owner), @user = N'etl_module';
 
-        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
-            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
-           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, every 5 minutes: ', N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;'), 2048);
+/* Task, command, minutes between two runs; 0: once a day. */
+INSERT INTO @jobs (Task, Command, Minutes)
+VALUES
+    (N'retire', N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;', 5),
+    (N'health', N'EXECUTE [etl].[usp_CheckHealth];', 15),
+    (N'purge landing', N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;', 0),
+    (N'purge inbox', N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;', 0),
+    (N'purge poison', N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;', 0),
+    (N'purge logs', N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;', 0),
+    (N'purge send ledger', N'EXECUTE [etl].[usp_PurgeSendLedger] @WhatIf = 0;', 0);
+WHILE EXISTS (SELECT 1 FROM @jobs)
+BEGIN
+    SELECT TOP (1) @task = j.Task, @command = j.Command, @minutes = j.Minutes FROM @jobs AS j ORDER BY j.Task;
+    DELETE FROM @jobs WHERE Task = @task;
+    SELECT @job = LEFT(CONCAT(N'Redial etl: ', @task, N', ', @database), 128),
+        @often = CASE @minutes WHEN 0 THEN N'once a day' ELSE CONCAT(N'every ', @minutes, N' minutes') END,
+        @subday = CASE @minutes WHEN 0 THEN 1 ELSE 4 END, @start = CASE @minutes WHEN 0 THEN 31000 ELSE 0 END;
+
+    IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+       OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+       OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+    BEGIN
+        SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, ', @often, N': sqlcmd -d "', @database, N'" -b -I -Q "', @command, N'"');
         PRINT @note;
-    END CATCH;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: health, ', DB_NAME()), 128);
-DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, every 15 minutes: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_CheckHealth];', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
+        CONTINUE;
+    END;
+
     BEGIN TRY
         BEGIN TRANSACTION;
         IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
@@ -8391,24 +8382,27 @@ BEGIN
             THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'health', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_CheckHealth];';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'health', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 4, @freq_subday_interval = 15;
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @owner_login_name = @owner, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'primary replica only', @subsystem = N'TSQL',
+                @database_name = N'master', @command = @guard, @on_success_action = 3, @on_fail_action = 1;
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 2, @step_name = @task, @subsystem = N'TSQL',
+                @database_name = @database, @database_user_name = @user, @command = @command;
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
             EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+            IF @mayAll = 0
+                PRINT CONCAT(N'Job "', @job, N'" belongs to ', @owner, N', who deploys, and runs as that login. Next: a sysadmin runs EXECUTE msdb.dbo.sp_update_job with another @owner_login_name, if it should outlive the login.');
         END
         ELSE
         BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_CheckHealth];';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'health', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 4, @freq_subday_interval = 15;
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = N'master', @command = @guard;
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 2, @database_name = @database, @command = @command;
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
         END;
 
         IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
             INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -8416,278 +8410,7 @@ BEGIN
            batch: without TRY the job would count as ours for uninstall. The whole job or none. */
         IF XACT_STATE() <> 0
             ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, every 15 minutes: ', N'EXECUTE [etl].[usp_CheckHealth];'), 2048);
-        PRINT @note;
-    END CATCH;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128);
-DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
-                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
-           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
-        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-        BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-        END
-        ELSE
-        BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-        END;
-
-        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
-            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
-           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;'), 2048);
-        PRINT @note;
-    END CATCH;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128);
-DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
-                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
-           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
-        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-        BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge inbox', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-        END
-        ELSE
-        BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-        END;
-
-        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
-            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
-           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;'), 2048);
-        PRINT @note;
-    END CATCH;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128);
-DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
-                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
-           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
-        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-        BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-        END
-        ELSE
-        BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-        END;
-
-        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
-            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
-           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;'), 2048);
-        PRINT @note;
-    END CATCH;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128);
-DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
-                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
-           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
-        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-        BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-        END
-        ELSE
-        BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-        END;
-
-        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
-            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
-           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;'), 2048);
-        PRINT @note;
-    END CATCH;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge send ledger, ', DB_NAME()), 128);
-DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @note nvarchar(2048);
-IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
-BEGIN
-    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
-        N'EXECUTE [etl].[usp_PurgeSendLedger] @WhatIf = 0;', N'"');
-    PRINT @note;
-END
-ELSE
-BEGIN
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
-                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
-           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
-        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-        BEGIN
-            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge send ledger', @subsystem = N'TSQL',
-                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeSendLedger] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge send ledger', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-        END
-        ELSE
-        BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeSendLedger] @WhatIf = 0;';
-            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge send ledger', @freq_type = 4, @freq_interval = 1,
-                @freq_subday_type = 1, @active_start_time = 31000;
-        END;
-
-        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-        BEGIN
-            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-        END;
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
-           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
-            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeSendLedger] @WhatIf = 0;'), 2048);
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(), N' Schedule yourself, ', @often, N': ', @command), 2048);
         PRINT @note;
     END CATCH;
 END;

@@ -151,7 +151,9 @@ def test_every_error_number_is_in_the_register():
         number
         for config in (AUDIT, hostile_config("x"))
         for text in render(config).values()
-        for number in re.findall(r"(?:THROW |VALUES \(|TOP \(1\) |SELECT |ELSE )(50[12]\d\d)\b", text)
+        for number in re.findall(
+            r"(?:THROW |VALUES \(|TOP \(1\) |SELECT |ELSE )(50[12]\d\d)\b", text
+        )
     }
     assert thrown
     assert {n for n in thrown if f"| {n} |" not in register} == set()

@@ -49,9 +49,11 @@ def removal(config: Config, purge: bool = True) -> list[str]:
 class Bare(Lab):
     """A fresh database with the lab's helpers; ``run`` moves time while a batch waits."""
 
-    def __init__(self, config: Config = AUDIT, **switches: object) -> None:
+    def __init__(
+        self, config: Config = AUDIT, product: str | None = None, **switches: object
+    ) -> None:
         self.config = config
-        self.instance = Instance(seed=1, switches=switches)
+        self.instance = Instance(seed=1, switches=switches, product=product)
         setup = self.instance.login(USER, PASSWORD, "master")
         setup.sink = Collector()
         setup.submit(Batch("CREATE DATABASE lab;"))

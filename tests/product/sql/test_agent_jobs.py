@@ -9,6 +9,7 @@ from redial.config import load
 from redial.paths import CONFIGS
 from redial.render import render
 from redial.tsql import split_batches
+from redial_broker.exec import replicas
 
 from .lab import Lab, configured
 
@@ -19,20 +20,30 @@ CONFIG = configured(
 SCRIPT = "92_agent_jobs.job.sql"
 AGENT = """
 CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, step nvarchar(max), schedule nvarchar(200),
-    description nvarchar(512));
+    description nvarchar(512), owner nvarchar(128), guard nvarchar(max), run_as nvarchar(128));
 GO
 CREATE VIEW dbo.sysjobs_view AS SELECT name, description FROM dbo.jobs;
 GO
-CREATE PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) AS
-INSERT INTO dbo.jobs (name, description) VALUES (@job_name, @description);
-GO
-CREATE PROCEDURE dbo.sp_add_jobstep @job_name nvarchar(128), @step_id int, @step_name nvarchar(128),
-    @subsystem nvarchar(40), @database_name nvarchar(128), @command nvarchar(max) AS
-UPDATE dbo.jobs SET step = CONCAT(@database_name, N': ', @command) WHERE name = @job_name;
+CREATE PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @owner_login_name nvarchar(128),
+    @description nvarchar(512) AS
+INSERT INTO dbo.jobs (name, owner, description) VALUES (@job_name, @owner_login_name, @description);
 GO
 CREATE PROCEDURE dbo.sp_update_jobstep @job_name nvarchar(128), @step_id int,
     @database_name nvarchar(128), @command nvarchar(max) AS
-UPDATE dbo.jobs SET step = CONCAT(@database_name, N': ', @command) WHERE name = @job_name;
+UPDATE dbo.jobs
+SET guard = CASE @step_id WHEN 1 THEN CONCAT(@database_name, N': ', @command) ELSE guard END,
+    step = CASE @step_id WHEN 2 THEN CONCAT(@database_name, N': ', @command) ELSE step END
+WHERE name = @job_name;
+GO
+CREATE PROCEDURE dbo.sp_add_jobstep @job_name nvarchar(128), @step_id int, @step_name nvarchar(128),
+    @subsystem nvarchar(40), @database_name nvarchar(128), @command nvarchar(max),
+    @database_user_name nvarchar(128) = NULL, @on_success_action int = 1, @on_fail_action int = 2 AS
+EXECUTE dbo.sp_update_jobstep @job_name, @step_id, @database_name, @command;
+IF @step_id = 2
+    UPDATE dbo.jobs SET run_as = @database_user_name WHERE name = @job_name;
+/* next step; quit the job reporting success */
+ELSE IF @on_success_action <> 3 OR @on_fail_action <> 1
+    THROW 51999, N'the first step is a guard', 1;
 GO
 CREATE PROCEDURE dbo.sp_add_jobschedule @job_name nvarchar(128), @name nvarchar(128),
     @freq_type int, @freq_interval int, @freq_subday_type int, @freq_subday_interval int = 0,
@@ -133,7 +144,8 @@ def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
     run(lab, AGENT)
     run(
         lab,
-        "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) "
+        "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), "
+        "@owner_login_name nvarchar(128), @description nvarchar(512) "
         "AS RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;",
     )
     lab.sa.execute("USE lab;")
@@ -253,3 +265,60 @@ def test_the_target_s_database_has_no_such_job():
     files = render(apart)
     assert "usp_ResendStranded" in files[SCRIPT]
     assert "usp_ResendStranded" not in files.get(f"target/{SCRIPT}", "")
+
+
+# ---------------------------------------------------------------------- owner, replicas
+def owners(lab: Lab) -> set[tuple[str, str | None]]:
+    return set(lab.rows("SELECT owner, run_as FROM msdb.dbo.jobs;"))
+
+
+def test_a_sysadmins_jobs_are_sas_and_run_as_the_module_user(agent):
+    """Nothing runs as whoever happened to deploy, nor stops when that login goes."""
+    lab = Lab(CONFIG)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    lab.sa.execute(
+        "CREATE LOGIN dba WITH PASSWORD = N'Some-Word-1'; ALTER SERVER ROLE sysadmin ADD MEMBER dba;"
+        "USE lab; EXECUTE AS LOGIN = N'dba';"
+    )
+    printed = run(lab, render(CONFIG)[SCRIPT])
+    lab.sa.execute("REVERT;")
+    assert owners(lab) == owners(agent) == {("sa", "audit_module")}
+    assert not any("belongs to" in line for line in printed)
+
+
+def test_who_is_no_sysadmin_is_told_that_his_jobs_run_as_himself():
+    lab = Lab(CONFIG)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    lab.sa.execute(
+        "CREATE LOGIN dev WITH PASSWORD = N'Some-Word-1'; CREATE USER dev; "
+        "ALTER ROLE db_owner ADD MEMBER dev; USE lab; CREATE USER dev; "
+        "ALTER ROLE db_owner ADD MEMBER dev; EXECUTE AS LOGIN = N'dev';"
+    )
+    printed = run(lab, render(CONFIG)[SCRIPT])
+    lab.sa.execute("REVERT;")
+    assert owners(lab) == {("dev", None)}
+    told = [line for line in printed if "belongs to dev, who deploys" in line]
+    assert len(told) == len(jobs(lab)) and "@owner_login_name" in told[0]
+
+
+def test_deploying_again_leaves_the_owner_an_operator_chose(agent):
+    agent.sa.execute("UPDATE msdb.dbo.jobs SET owner = N'theirs';")
+    run(agent, render(CONFIG)[SCRIPT])
+    assert {owner for owner, _ in owners(agent)} == {"theirs"}
+
+
+def test_the_first_step_lets_the_second_run_on_a_primary_replica_or_without_a_group_only(agent):
+    ((guard,),) = set(agent.rows("SELECT guard FROM msdb.dbo.jobs;"))
+    assert guard.startswith("master: ")
+    guard = guard.removeprefix("master: ")
+    database = agent.sa.session.database
+    agent.sa.execute("USE master;")
+    agent.sa.execute(guard)
+    replicas.join_group(database)
+    agent.sa.execute(guard)
+    replicas.fail_over(database)
+    assert agent.sa.fail(guard) == 50227
+    replicas.leave_group(database)
+    agent.sa.execute(guard)

@@ -33,13 +33,56 @@ def works(bare: Bare) -> bool:
     return bare.bodies() == [b"\x01"]
 
 
+def test_no_wait_names_who_is_in_the_way_and_changes_nothing():
+    """The default: production is never stopped by an installation (F-481)."""
+    assert Config.model_validate(
+        AUDIT.model_dump(by_alias=True, exclude={"database"})
+    ).database == (option("no_wait").database)
+    bare = switched_off()
+    guid, before = bare.rows(GUID), bare.catalog()
+    idle, busy = Client(bare), Client(bare)
+    busy.execute(BUSY)
+    assert bare.stops(installation(option("no_wait"))) == 50226
+    text = bare.sa.errors[0].text
+    for session in (idle.session, busy.session):
+        assert f"session {session.id}, login sa, host unknown, program unknown, since 2026-" in text
+    assert "2 other sessions" in text and "Nothing was done. Next: " in text
+    assert busy.value("@@TRANCOUNT") == 1 and bare.rows(IS_ON) == [(0,)]
+    assert catalog.difference(before, bare.catalog()) == []
+    busy.execute("COMMIT; USE master;")
+    idle.execute("USE master;")
+    bare.deploy(option("no_wait"))
+    assert bare.rows(IS_ON) == [(1,)] and bare.rows(GUID) == guid
+    assert works(bare)
+
+
+def test_no_wait_counts_the_others_and_names_the_first_five():
+    bare = switched_off()
+    others = [Client(bare) for _ in range(7)]
+    assert bare.stops(installation(option("no_wait"))) == 50226
+    text = bare.sa.errors[0].text
+    assert "7 other sessions" in text and text.count("session ") == 5
+    assert f"session {others[4].session.id}," in text
+
+
+def test_who_comes_after_the_preflight_makes_it_give_up_at_once_with_the_servers_words():
+    bare = switched_off()
+    batches = installation(option("no_wait"))
+    (place,) = [n for n, sql in enumerate(batches) if "SET ENABLE_BROKER WITH NO_WAIT;" in sql]
+    bare.run(batches[:place])
+    late = Client(bare)
+    late.execute(BUSY)
+    assert bare.attempt(batches[place]) == [5070, 5069]
+    assert late.value("@@TRANCOUNT") == 1 and bare.rows(IS_ON) == [(0,)]
+
+
 def test_never_refuses_where_it_is_off_and_changes_nothing():
     bare = switched_off()
     before = bare.catalog()
     other = Client(bare)
     other.execute(BUSY)
     assert bare.stops(installation(option("never"))) == 50196
-    assert "Next: " in bare.sa.errors[0].text and "ENABLE_BROKER" in bare.sa.errors[0].text
+    assert "Next: " in bare.sa.errors[0].text and "SET ENABLE_BROKER" in bare.sa.errors[0].text
     assert catalog.difference(before, bare.catalog()) == []
     assert bare.rows(IS_ON) == [(0,)]
     assert other.value("@@TRANCOUNT") == 1
@@ -91,7 +134,7 @@ def test_immediate_cuts_the_others_off_once():
     assert works(bare)
 
 
-@pytest.mark.parametrize("value", ["wait", "never"])
+@pytest.mark.parametrize("value", ["no_wait", "wait", "never"])
 def test_where_it_is_on_nobody_is_waited_for(value):
     bare = Bare()
     other = Client(bare)

@@ -19,7 +19,8 @@ from tests.product.combos.lab import DATABASE, Lab, empty_instance
 AUDIT = load_named("audit")
 BATCHES = [batch.sql for batch in split_batches(render(AUDIT)["install.sql"])]
 NOTHING = re.compile(
-    r"\A(?:\s*(?:SET [A-Z_]+ O\w+|IF @@ERROR <> 0 SET NOEXEC ON|PRINT [^;]*|[^;]*#redial_install[^;]*);)*\s*\Z"
+    r"\A(?:\s*(?:SET [A-Z_]+ O\w+|IF @@ERROR <> 0 SET NOEXEC ON|PRINT [^;]*|"
+    r"[^;]*#redial_install[^;]*);)*\s*\Z"
 )
 WORKING = [
     n

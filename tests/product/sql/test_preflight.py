@@ -24,9 +24,7 @@ def bare() -> Two:
 def check(bare: Two, config=AUDIT, user: str = "deployer") -> tuple[int, str]:
     """Number and text of the refusal; (0, '') when there is none."""
     (batch,) = [
-        b.sql
-        for b in split_batches(render(config)["05_preflight.check.sql"])
-        if "DECLARE" in b.sql
+        b.sql for b in split_batches(render(config)["05_preflight.check.sql"]) if "DECLARE" in b.sql
     ]
     as_user = f"EXECUTE AS USER = N'{user}'; " if user else ""
     errors = bare.instance.connect(SHOP).execute(as_user + batch).errors

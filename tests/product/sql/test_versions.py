@@ -164,7 +164,9 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     bare.run(releases.install("0.1.0"))
     assert works(bare, 1)
     batches = releases.install("1.2.0")
-    first, *_, last = [n for n, sql in enumerate(batches) if "Migration " in sql and "ADD" in sql] * 2
+    first, *_, last = [
+        n for n, sql in enumerate(batches) if "Migration " in sql and "ADD" in sql
+    ] * 2
     wanted = Bare()
     wanted.run(releases.install("1.2.0"))
     bare.run(batches[:first])
@@ -177,7 +179,9 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
         bare.sa = Client(bare)
         killed += 1
     with capsys.disabled():
-        print(f"\n{killed} places to kill two migrations at, every {stride} statements: whole after")
+        print(
+            f"\n{killed} places to kill two migrations at, every {stride} statements: whole after"
+        )
     assert killed * stride >= 10
 
 

@@ -179,7 +179,7 @@ ROWS = (
         "Each script can be run again: nothing is dropped that carries rights, tables change by "
         "numbered migrations, install.sql stops at the first error even where sqlcmd goes on.",
         "DacFx#338 (a publish turned the broker off)",
-        "upgrade|deploy",
+        "versions|deploy",
     ),
     Row(
         "rollback / uninstall",
