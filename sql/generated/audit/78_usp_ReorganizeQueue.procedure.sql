@@ -93,17 +93,19 @@ Example: EXECUTE [audit].[usp_ReorganizeQueue] @reason = N''disk is free again''
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [audit].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [audit].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [audit].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [audit].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);

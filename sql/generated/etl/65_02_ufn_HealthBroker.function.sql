@@ -9,7 +9,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of etl_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'etl_module'
 AS
@@ -67,7 +67,7 @@ BEGIN
     FROM [etl].[DeploymentHistory] AS h WITH (NOLOCK)
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [etl].[Migration] AS m WITH (NOLOCK)) < 7
+    IF (SELECT COUNT(*) FROM [etl].[Migration] WITH (NOLOCK)) < 7
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'migration missing', N'[etl].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: whoever deploys runs install.sql again, and looks at its messages.', NULL);
 

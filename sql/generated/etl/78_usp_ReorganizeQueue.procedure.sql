@@ -93,17 +93,19 @@ Example: EXECUTE [etl].[usp_ReorganizeQueue] @reason = N''disk is free again'', 
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [etl].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [etl].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [etl].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [etl].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [etl].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [etl].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [etl].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [etl].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);

@@ -35,93 +35,61 @@ DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 
-DECLARE @before bit = 0;
-IF EXISTS (SELECT 1 FROM sys.objects AS o
-              WHERE o.object_id = OBJECT_ID(N'[etl].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name)
-                AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[etl].[DeploymentHistory]')))
-    SET @before = 1;            /* no table has a mark yet, nor has a queue */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
+DECLARE @message nvarchar(2048);
+DECLARE @confirmed bigint = ISNULL(TRY_CONVERT(bigint, SESSION_CONTEXT(N'redial.purge_rows')), 0);
+DECLARE @total bigint;
+DECLARE @table sysname = N'';
+DECLARE @tableRows bigint;
+DECLARE @data TABLE (Name sysname NOT NULL PRIMARY KEY, DataRows bigint NOT NULL);
+
+/* Is this the database it was in? Whatever is left of it has a mark. */
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               LEFT OUTER JOIN sys.objects AS o ON ep.class = 1 AND o.object_id = ep.major_id
+               WHERE ep.name = @mark
+                  OR (ep.name = N'Redial.made' AND ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl'))
+                  OR (ep.name = N'Redial.made' AND o.schema_id = SCHEMA_ID(N'etl')))
+BEGIN
+    SET @message = REPLACE(CONCAT(N'Database ', QUOTENAME(DB_NAME()), N' holds nothing that a deployment of configuration etl made in schema ''etl''. Nothing was done. Next: USE the database it is in; where all is gone already there is nothing to do.'), N'%', N'%%');
+    THROW 50142, @message, 1;
+END;
 IF EXISTS (SELECT 1 FROM sys.objects AS o
            WHERE o.object_id IN (OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'))
-             AND ((EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) OR @before = 1))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')))
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;
 
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
-
-/* Every table of every choice that Redial made. */
-IF EXISTS (SELECT 1 FROM sys.objects AS o
-              WHERE o.object_id = OBJECT_ID(N'[etl].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name)
-                AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[etl].[DeploymentHistory]')))
+/* What would be lost. Of the tables that hold data; who may lose how many rows says so in this session. */
+INSERT INTO @data (Name, DataRows)
+SELECT o.name, SUM(p.rows)
+FROM sys.objects AS o
+INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id IN (0, 1)
+WHERE o.schema_id = SCHEMA_ID(N'etl') AND o.type = 'U' AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+  AND o.name NOT IN (N'Gate', N'Setting', N'Migration', N'OwnedObject', N'DeploymentHistory', N'OperatorLog', N'IdleWatch', N'LandingAcknowledged')
+GROUP BY o.name
+HAVING SUM(p.rows) > 0;
+SELECT @total = ISNULL(SUM(d.DataRows), 0) FROM @data AS d;
+IF @total > @confirmed
 BEGIN
-    DECLARE @unmarked TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
-    DECLARE @unmarkedKind nvarchar(30);
-    DECLARE @unmarkedName sysname;
-
-    INSERT INTO @unmarked (Kind, Name)
-    SELECT CASE o.type WHEN 'U' THEN N'TABLE' ELSE N'QUEUE' END, o.name
-    FROM sys.objects AS o
-    WHERE o.schema_id = SCHEMA_ID(N'etl')
-      AND ((o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name))
-           OR (o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
-             INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
-             WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
-     OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
-                WHERE sq.object_id = o.object_id
-                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[etl].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[etl].[usp_TargetActivation]', N'P'))))))
-      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                      WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
-    UNION ALL
-    SELECT N'TYPE', t.name
-    FROM sys.types AS t
-    WHERE t.schema_id = SCHEMA_ID(N'etl')
-      AND EXISTS (SELECT 1 FROM sys.table_types AS tt
-            INNER JOIN sys.columns AS col ON col.object_id = tt.type_table_object_id
-            WHERE tt.user_type_id = t.user_type_id
-              AND ((tt.name = N'MessageBatch' AND col.name = N'MessageKey') OR (tt.name = N'ReceivedBatch' AND col.name = N'MessageSequence')))
-      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                      WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
-
-    BEGIN TRANSACTION;
-    WHILE EXISTS (SELECT 1 FROM @unmarked)
+    SET @message = CONCAT(N'purge_data.sql of configuration etl would drop ', @total, N' rows in database ', QUOTENAME(DB_NAME()), N': ');
+    WHILE EXISTS (SELECT 1 FROM @data AS d WHERE d.Name > @table)
     BEGIN
-        SELECT TOP (1) @unmarkedKind = u.Kind, @unmarkedName = u.Name FROM @unmarked AS u;
-        DELETE FROM @unmarked WHERE Kind = @unmarkedKind AND Name = @unmarkedName;
-        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl', @level0type = N'SCHEMA',
-            @level0name = N'etl', @level1type = @unmarkedKind, @level1name = @unmarkedName;
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        SELECT TOP (1) @table = d.Name, @tableRows = d.DataRows FROM @data AS d WHERE d.Name > @table ORDER BY d.Name;
+        SET @message = LEFT(CONCAT(@message, @table, N' ', @tableRows, N', '), 1500);
     END;
-    COMMIT TRANSACTION;
+    SET @message = REPLACE(CONCAT(@message, N'for good. Nothing was done. Next, if nobody needs them: EXECUTE sys.sp_set_session_context N''redial.purge_rows'', ', @total,
+        N'; in this session, then this script again (invoke uninstall: --purge-rows ', @total, N').'), N'%', N'%%');
+    THROW 50143, @message, 1;
 END;
 
+/* Every table of every choice that Redial made. */
 DELETE FROM @drops;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
 SELECT k.Ordinal, UPPER(k.Kind), k.Name,
@@ -180,6 +148,41 @@ BEGIN
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
     EXECUTE sys.sp_executesql @dropStatement;
+    COMMIT TRANSACTION;
+END;
+
+DECLARE @leftKind nvarchar(30);
+DECLARE @leftName sysname;
+DECLARE @leftStatement nvarchar(600);
+WHILE 1 = 1
+BEGIN
+    SET @leftName = NULL;
+    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
+              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END), @leftName = o.name
+    FROM sys.objects AS o
+    WHERE o.schema_id = SCHEMA_ID(N'etl')
+      AND o.type IN ('U', 'SQ')
+      AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+      AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = o.object_id)
+    ORDER BY CHARINDEX(RTRIM(o.type), 'U,SQ'), o.name;
+    IF @leftName IS NULL
+        BREAK;
+
+    SET @leftStatement = CONCAT(N'DROP ', @leftKind, N' ', N'[etl].', QUOTENAME(@leftName), N';');
+    BEGIN TRANSACTION;
+    IF @leftKind IN (N'TABLE', N'QUEUE')
+    BEGIN
+        /* First the mark, as elsewhere (F-190). */
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'etl', @level1type = @leftKind, @level1name = @leftName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    EXECUTE sys.sp_executesql @leftStatement;
     COMMIT TRANSACTION;
 END;
 

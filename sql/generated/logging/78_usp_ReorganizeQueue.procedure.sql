@@ -93,17 +93,19 @@ Example: EXECUTE [logging].[usp_ReorganizeQueue] @reason = N''disk is free again
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [logging].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [logging].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [logging].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);

@@ -2349,7 +2349,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -2418,7 +2418,7 @@ BEGIN
     FROM [logging].[DeploymentHistory] AS h WITH (NOLOCK)
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [logging].[Migration] AS m WITH (NOLOCK)) < 7
+    IF (SELECT COUNT(*) FROM [logging].[Migration] WITH (NOLOCK)) < 7
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: whoever deploys runs install.sql again, and looks at its messages.', NULL);
 
@@ -2439,7 +2439,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -2520,7 +2520,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -2590,7 +2590,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -2711,7 +2711,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -7193,17 +7193,19 @@ Example: EXECUTE [logging].[usp_ReorganizeQueue] @reason = N''disk is free again
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [logging].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [logging].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [logging].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);
@@ -7548,7 +7550,7 @@ Example: EXECUTE [logging].[usp_Resend] @reason = N''somebody ended dialogs'', @
     IF @WhatIf = 0
     BEGIN
         INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
-        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs AS d;
+        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs;
 
         IF @handle IS NULL
             EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @olderThanSeconds, @most = @most;
@@ -8621,10 +8623,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e80cbacd319df5474d1dc65718c3bb55a50c6e3d012aec588b4490db2a15bb06'
+           ORDER BY h.DeploymentId DESC), N'') <> N'350c743ab4857a1fb5a171df76beaff51f449a567b7c00fcc8b3bb4d56434f32'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'e80cbacd319df5474d1dc65718c3bb55a50c6e3d012aec588b4490db2a15bb06');
+    VALUES (N'logging', N'0.1.0', N'350c743ab4857a1fb5a171df76beaff51f449a567b7c00fcc8b3bb4d56434f32');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -93,17 +93,19 @@ Example: EXECUTE [orders].[usp_ReorganizeQueue] @reason = N''disk is free again'
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [orders].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [orders].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [orders].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [orders].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [orders].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [orders].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [orders].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [orders].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);

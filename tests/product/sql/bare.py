@@ -15,6 +15,8 @@ from .lab import AUDIT, Client, Lab
 
 BEFORE = Path(__file__).parent / "fixtures" / "audit_d4f2818.sql"
 """install.sql of the audit configuration as it was before migrations, settings and marks."""
+MAY_LOSE = "EXECUTE sys.sp_set_session_context N'redial.purge_rows', 1000000;"
+"""What purge_data.sql asks for before it drops rows."""
 NO_COPIES = Path(__file__).parent / "fixtures" / "audit_8df78ca.sql"
 """The same as it was before the sender kept copies of its messages."""
 
@@ -48,9 +50,10 @@ def installation(config: Config) -> list[str]:
 
 
 def removal(config: Config, purge: bool = True) -> list[str]:
-    """The batches of uninstall.sql, and of purge_data.sql."""
+    """The batches of uninstall.sql, and of purge_data.sql with the word that rows may be lost."""
     names = ("uninstall.sql", "purge_data.sql") if purge else ("uninstall.sql",)
-    return [sql for name in names for sql in batches(rendered(config)[name])]
+    said = [MAY_LOSE] if purge else []
+    return said + [sql for name in names for sql in batches(rendered(config)[name])]
 
 
 class Bare(Lab):
