@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def quote_name(name: str) -> str:
     """``name`` in brackets; a closing bracket is doubled (QUOTENAME page)."""
@@ -21,3 +23,16 @@ def single_quoted(text: str) -> str:
 def message_text(text: str) -> str:
     """``text`` as a THROW message: a percent sign is doubled (THROW page)."""
     return text.replace("%", "%%")
+
+
+def wrapped(items: Iterable[str], indent: int, width: int = 120) -> str:
+    """Items of a list with commas between them, as many in a line as fit ``width`` characters.
+
+    indent: spaces before every line but the first, which stands behind what is there already.
+    """
+    lines = [""]
+    for item in items:
+        if lines[-1] and indent + len(lines[-1]) + len(item) + 3 > width:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else ''}{item}"
+    return (",\n" + " " * indent).join(lines)

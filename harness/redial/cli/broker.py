@@ -11,12 +11,17 @@ from redial.cli.errors import UserError, command
 
 @command
 def broker(
-    port: int = 1433, seed: int = 0, quantum: int | None = None, switch: Sequence[str] = ()
+    port: int = 1433,
+    seed: int = 0,
+    quantum: int | None = None,
+    switch: Sequence[str] = (),
+    product: str | None = None,
 ) -> None:
     """Serve on ``port`` (0: a free one) until interrupted; prints an ODBC and a JDBC line.
 
     quantum: statements a session runs before the next one has its turn. switch: ``name=value`` of
-    what no document settles, any number.
+    what no document settles, any number. product: the version and edition it says it is: "2014",
+    "2016 SP1", "Azure SQL Database" ... Raises UserError for what there is none of.
     """
     if not 0 <= port <= 65535:
         raise UserError(f"--port {port}", "is no port number", "pass 0 to 65535; 0: a free one")
@@ -26,11 +31,22 @@ def broker(
 
     from redial_broker.engine.clock import RealClock
     from redial_broker.engine.switches import parse
+    from redial_broker.exec.product import PRODUCTS, ProductError, named
     from redial_broker.instance.instance import QUANTUM, Instance
     from redial_broker.tds.serve import main
 
+    try:
+        chosen = named(product)
+    except ProductError as error:
+        raise UserError(
+            f"--product {product}", "is no product", f"pass one of {', '.join(PRODUCTS)}"
+        ) from error
     instance = Instance(
-        seed=seed, clock=RealClock(), switches=parse(switch), quantum=quantum or QUANTUM
+        seed=seed,
+        clock=RealClock(),
+        switches=parse(switch),
+        quantum=quantum or QUANTUM,
+        product=chosen,
     )
     try:
         main(port, instance=instance)
@@ -46,5 +62,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quantum", type=int)
     parser.add_argument("--switch", action="append", default=[])
+    parser.add_argument("--product")
     chosen = parser.parse_args()
-    broker(chosen.port, chosen.seed, chosen.quantum, chosen.switch)
+    broker(chosen.port, chosen.seed, chosen.quantum, chosen.switch, chosen.product)

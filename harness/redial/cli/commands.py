@@ -19,6 +19,7 @@ _DATABASE = "database to work in, instead of the one the connection string names
         "port": "0 takes a free one",
         "seed": "of every id the broker makes",
         "quantum": "statements a session runs before the next one has its turn",
+        "product": 'version and edition it says it is: "2014", "2016 SP1", "Azure SQL Database" ...',
         "switch": "name=value of what no document settles (docs/generated/coverage.md); repeatable",
     },
     iterable=["switch"],
@@ -29,11 +30,12 @@ def broker(
     port: int = 1433,
     seed: int = 0,
     quantum: int = 200,
+    product: str = "",
 ) -> None:
     """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
     from redial.cli.broker import broker as run
 
-    run(port, seed, quantum, switch)
+    run(port, seed, quantum, switch, product or None)
 
 
 @task(

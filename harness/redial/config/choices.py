@@ -70,9 +70,10 @@ class Signing(StrEnum):
 
 
 class EnableBroker(StrEnum):
-    """What deployment does where Service Broker is off."""
+    """What deployment does where Service Broker is off, which takes the database for itself."""
 
-    ROLLBACK_IMMEDIATE = "rollback_immediate"
+    NO_WAIT = "no_wait"
+    IMMEDIATE = "immediate"
     WAIT = "wait"
     NEVER = "never"
 

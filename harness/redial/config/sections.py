@@ -231,9 +231,7 @@ class Security(Section):
 class Database(Section):
     """What a deployment may do to the database itself."""
 
-    enable_broker: Annotated[EnableBroker, AfterValidator(_available)] = (
-        EnableBroker.ROLLBACK_IMMEDIATE
-    )
+    enable_broker: Annotated[EnableBroker, AfterValidator(_available)] = EnableBroker.NO_WAIT
 
 
 class Comparison(Section):

@@ -18,7 +18,8 @@ class MutantError(Exception):
 class Mutant:
     """What a mutant does to the templates: see the head of ``sql/mutants/mutants.toml``.
 
-    ``replace`` maps ``object.kind`` to (find, with) pairs, applied to the template's text.
+    ``replace`` maps ``object.kind``, or ``name.inc`` of a part, to (find, with) pairs, applied to
+    the template's text.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from redial.config.choices import Signing, TimerStrategy
 from redial.paths import SQL
 from redial.render.installer import installer
 from redial.render.mutants import Mutant, MutantError, find_mutant
-from redial.render.quoting import literal, message_text, quote_name, single_quoted
+from redial.render.quoting import literal, message_text, quote_name, single_quoted, wrapped
 from redial.render.sides import Side, sides
 from redial.version import VERSION
 
@@ -114,7 +114,12 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     change = _mutant(config, root, mutant)
     environment = new_environment(config, here)
     sources = _sources(root, change, environment, here)
-    known = frozenset(source.object_kind for source in _scan(root / "templates"))
+    every = _scan(root / "templates")
+    known = frozenset(source.object_kind for source in every)
+    environment.globals["last_migration"] = max(
+        (int(source.file[:2]) for source in every if source.object_kind.endswith(".migration")),
+        default=0,
+    )
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
     environment.globals["known"] = known
     _check_hook(config, known)
@@ -198,8 +203,9 @@ def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -
             raise RenderError(f"mutants/mutants.toml:1: nothing to omit: {object_kind!r}")
     for directory in change.directories:
         chosen.update(_chosen(directory, environment, here))
-    for object_kind in change.replace.keys() - chosen.keys():
-        raise RenderError(f"mutants/mutants.toml:1: nothing to change: {object_kind!r}")
+    parts = {path.name.removesuffix(".j2") for path in root.glob("templates/*/*.inc.j2")}
+    for name in change.replace.keys() - chosen.keys() - parts:
+        raise RenderError(f"mutants/mutants.toml:1: nothing to change: {name!r}")
     return sorted(chosen.values(), key=lambda script: (script.area, script.file))
 
 
@@ -265,6 +271,7 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
         literal=literal,
         single_quoted=single_quoted,
         message_text=message_text,
+        wrapped=wrapped,
     )
     schema = quote_name(config.schema_name)
     environment.globals.update(
@@ -306,7 +313,7 @@ def _render_one(
     """Text of one template. Raises RenderError with file and line of the template."""
     path = source.root / source.area / source.file
     shown = f"{source.root.name}/{source.area}/{source.file}"
-    environment.loader = FileSystemLoader([source.root, *_templates_beside(source.root)])
+    environment.loader = _Parts([source.root, *_templates_beside(source.root)], change)
     try:
         text = _template(environment, source, change).render(content_hash=content_hash)
     except MutantError as error:
@@ -320,6 +327,23 @@ def _render_one(
     if not text.rstrip().endswith("GO"):
         raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
     return text
+
+
+class _Parts(FileSystemLoader):
+    """Templates, and what they include: that too may be what a mutant changes (``row.inc``)."""
+
+    def __init__(self, folders: list[Path], change: Mutant) -> None:
+        super().__init__(folders)
+        self.change = change
+        """Raises MutantError while a part is read that its text does not fit."""
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        """As Jinja2 wants it: text, path, and whether the file is as it was."""
+        text, path, same = super().get_source(environment, template)
+        part = template.rpartition("/")[2].removesuffix(".j2")
+        return self.change.apply(part, text), path, same
 
 
 def _templates_beside(root: Path) -> list[Path]:

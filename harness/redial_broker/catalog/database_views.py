@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import view
 from redial_broker.exec.database import Database
+from redial_broker.exec.database_state import EMERGENCY, OFFLINE, ONLINE
 from redial_broker.exec.security import has_server_permission, user_of
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.session import SessionState
+
+
+STATES = {ONLINE: 0, EMERGENCY: 5, OFFLINE: 6}
+"""sys.databases.state (its page)."""
 
 
 @view(
@@ -29,8 +34,8 @@ user_access_desc nvarchar(60)?
 is_read_only bit?
 is_auto_close_on bit = 0
 is_auto_shrink_on bit?
-state tinyint? = 0
-state_desc nvarchar(60)? = 'ONLINE'
+state tinyint?
+state_desc nvarchar(60)?
 is_in_standby bit? = 0
 is_cleanly_shutdown bit? = 0
 is_supplemental_logging_enabled bit? = 0
@@ -74,8 +79,8 @@ is_date_correlation_on bit
 is_cdc_enabled bit = 0
 is_encrypted bit? = 0
 is_honor_broker_priority_on bit?
-replica_id uniqueidentifier = None
-group_database_id uniqueidentifier = None
+replica_id uniqueidentifier?
+group_database_id uniqueidentifier?
 default_language_name nvarchar(128) = 'us_english'
 containment tinyint = 0
 containment_desc nvarchar(60) = 'NONE'
@@ -108,13 +113,15 @@ def databases(session: SessionState, db: Database) -> Iterable[RowValues]:
         yield (
             item.name,
             item.id,
-            owner.sid if owner else None,
+            owner.sid if owner else item.lost_owner,
             item.created,
             options["compatibility_level"],
             access,
             item.user_access,
             int(options["read_only"]),
             on("auto_shrink"),
+            STATES[item.state],
+            item.state,
             int(options["snapshot"]),
             "ON" if options["snapshot"] else "OFF",
             int(item.rcsi),
@@ -137,6 +144,8 @@ def databases(session: SessionState, db: Database) -> Iterable[RowValues]:
             int(broker.enabled) if broker is not None else 0,
             on("date_correlation_optimization"),
             int(options["honor_broker_priority"]),
+            item.group.replica_id if item.group else None,
+            item.group.group_database_id if item.group else None,
             int(options.get("target_recovery_time", 60)),
             {"DISABLED": 0, "ALLOWED": 1, "FORCED": 2}[durability],
             durability,

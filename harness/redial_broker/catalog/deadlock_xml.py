@@ -213,7 +213,7 @@ class _Builder:
             )
         elif kind == "APPLICATION":
             head = (
-                f'applicationlock hash="{escape(rest[1][:32])}" databasePrincipalId="0" '
+                f'applicationlock hash="{escape(rest[1][:32])}" databasePrincipalId="{rest[2]}" '
                 f'dbid="{rest[0]}" id="lock{lock}" mode="{mode}"'
             )
         else:
@@ -250,7 +250,7 @@ def wait_resource(server: Server, resource: Resource) -> str:
     if kind in {"OBJECT", "QUEUE"}:
         return f"OBJECT: {rest[0]}:{rest[1]}:0"
     if kind == "APPLICATION":
-        return f"APPLICATION: {rest[0]}:0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})"
+        return f"APPLICATION: {rest[0]}:{rest[2]}:[{rest[1][:32]}]:({short_hash(rest[1], 8)})"
     return f"{kind}: {':'.join(str(part) for part in rest)}"
 
 

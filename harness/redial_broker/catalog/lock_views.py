@@ -11,6 +11,7 @@ from redial_broker.catalog.views import VIEW_SERVER_STATE, view
 from redial_broker.engine.ids import short_hash
 from redial_broker.engine.locks import Resource
 from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.database_lock import lock_key, must_wait_to_enter
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
@@ -29,7 +30,10 @@ def lock_place(server: Server, key: tuple[Any, ...]) -> tuple[str, str, int, str
     if kind == "OBJECT":
         return "OBJECT", "", rest[0], "", rest[1]
     if kind == "APPLICATION":
-        return ("APPLICATION", "", rest[0], f"0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})", 0)
+        name = f"{rest[2]}:[{rest[1][:32]}]:({short_hash(rest[1], 8)})"
+        return "APPLICATION", "", rest[0], name, 0
+    if kind == "DATABASE":
+        return "DATABASE", "", rest[0], "", 0
     if kind == "QUEUE":
         return "OBJECT", "", rest[0], "", rest[1]
     return kind, "", 0, ":".join(str(part) for part in rest), 0
@@ -74,7 +78,7 @@ lock_owner_address varbinary(8)""",
 def tran_locks(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Locks held (GRANT, as servers print it) and waited for; DATABASE locks of sessions first."""
     for x in sessions(db):
-        if not x.background and x.database is not None:
+        if not x.background and x.database is not None and not _entered(x):
             yield (
                 "DATABASE",
                 "",
@@ -92,6 +96,8 @@ def tran_locks(session: SessionState, db: Database) -> Iterable[RowValues]:
     for resource, transaction, mode, status in lock_requests(session):
         owner = transaction.owner
         kind = "SESSION" if transaction.name == "session" else "TRANSACTION"
+        if kind == "SESSION" and resource.key[0] == "DATABASE":
+            kind = "SHARED_TRANSACTION_WORKSPACE"
         yield (
             *lock_place(db.server, resource.key),
             mode,
@@ -102,6 +108,13 @@ def tran_locks(session: SessionState, db: Database) -> Iterable[RowValues]:
             lock_space(owner),
             owner_address(owner),
         )
+
+
+def _entered(session: Any) -> bool:
+    """Whether the session's DATABASE lock is among those of the lock manager, asked for or held."""
+    key = lock_key(session.database)
+    holder = session.database.server.session_locks.get(session.id)
+    return (holder is not None and key in holder.locks) or must_wait_to_enter(session)
 
 
 def lock_space(session: SessionState) -> str:

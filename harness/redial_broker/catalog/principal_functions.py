@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
 from redial_broker.engine.collation import DEFAULT_COLLATION
+from redial_broker.engine.errors import SqlError
 from redial_broker.engine.lock_modes import combine
 from redial_broker.engine.types import INT, Variant, nvarchar
+from redial_broker.exec.principals import DB_OWNER, DBO
+from redial_broker.exec.tokens import principals_of
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
-PRODUCT_VERSION = "16.0.4100.1"
 LOCK_NAMES = {
     "S": "Shared",
     "U": "Update",
@@ -46,8 +48,8 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
     values = {
         "COLLATION": text(DEFAULT_COLLATION),
         "RECOVERY": text(database.recovery),
-        "STATUS": text("ONLINE"),
-        "UPDATEABILITY": text("READ_WRITE"),
+        "STATUS": text(database.state),
+        "UPDATEABILITY": text("READ_ONLY" if database.read_only else "READ_WRITE"),
         "USERACCESS": text(database.user_access),
         "VERSION": whole(957),
         "ISBROKERENABLED": whole(broker is not None and broker.enabled),
@@ -63,6 +65,13 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
     return values.get(which.upper())
 
 
+@function("FN_HADR_IS_PRIMARY_REPLICA")
+def is_primary_replica(session: SessionState, name: str) -> int | None:
+    """sys.fn_hadr_is_primary_replica: 1 or 0; NULL for no such database, or one in no group."""
+    database = session.database.server.databases.get(name.lower())
+    return None if database is None or database.group is None else int(database.group.primary)
+
+
 @function("FULLTEXTSERVICEPROPERTY")
 def full_text_property(session: SessionState, which: str) -> int | None:
     """A property of full-text search, which is not installed; other properties are unknown."""
@@ -74,14 +83,18 @@ def server_property(session: SessionState, which: str) -> Variant | None:
     """A property of the server. The edition says what this is; the version is what it imitates."""
     instance = getattr(session, "instance", None)
     name = getattr(instance, "server_name", "REDIAL-EMBEDDED")
+    server = session.database.server
+    product = server.product
+    major, minor, build, _ = product.version.split(".")
+    grouped = any(database.group is not None for database in server.databases.values())
     values = {
-        "PRODUCTVERSION": text(PRODUCT_VERSION),
-        "PRODUCTLEVEL": text("RTM"),
-        "PRODUCTMAJORVERSION": text("16"),
-        "PRODUCTMINORVERSION": text("0"),
-        "PRODUCTBUILD": text("4100"),
-        "EDITION": text("Redial embedded broker (test double)"),
-        "ENGINEEDITION": whole(3),
+        "PRODUCTVERSION": text(product.version),
+        "PRODUCTLEVEL": text(product.level),
+        "PRODUCTMAJORVERSION": text(major),
+        "PRODUCTMINORVERSION": text(minor),
+        "PRODUCTBUILD": text(build),
+        "EDITION": text(product.edition),
+        "ENGINEEDITION": whole(product.engine_edition),
         "EDITIONID": whole(0),
         "SERVERNAME": text(name),
         "MACHINENAME": text(name),
@@ -94,7 +107,7 @@ def server_property(session: SessionState, which: str) -> Variant | None:
         "SQLCHARSETNAME": text("iso_1"),
         "SQLSORTORDERNAME": text("nocase_iso"),
         "ISCLUSTERED": whole(0),
-        "ISHADRENABLED": whole(0),
+        "ISHADRENABLED": whole(grouped),
         "ISFULLTEXTINSTALLED": whole(0),
         "ISINTEGRATEDSECURITYONLY": whole(0),
         "ISSINGLEUSER": whole(0),
@@ -102,15 +115,25 @@ def server_property(session: SessionState, which: str) -> Variant | None:
         "ISLOCALDB": whole(0),
         "ISPOLYBASEINSTALLED": whole(0),
         "COMPARISONSTYLE": whole(196609),
-        "RESOURCEVERSION": text(PRODUCT_VERSION),
+        "RESOURCEVERSION": text(product.version),
     }
     return values.get(which.upper())
 
 
 # ---------------------------------------------------------------------- application locks
-def applock_key(session: SessionState, resource: str) -> tuple[Any, ...]:
-    """The lock resource of an application lock: of the current database, name as given."""
-    return ("APPLICATION", session.database.id, resource[:255])
+def applock_key(session: SessionState, resource: str, principal: str) -> tuple[Any, ...]:
+    """The lock resource of an application lock: of the current database, name as given; each
+    principal has locks of its own (sp_getapplock's page).
+
+    Raises SqlError 15151 when the caller is neither that user or role, nor a member of it, nor in
+    db_owner; which number a server has for that is not documented.
+    """
+    database, user = session.database, session.user
+    found = database.principals.get(principal.lower())
+    mine: frozenset[int] = principals_of(database, user) if user is not None else frozenset()
+    if found is None or not (found.id in mine or DBO in mine or DB_OWNER in mine):
+        raise SqlError(15151, "find", "principal", principal)
+    return ("APPLICATION", database.id, resource[:255], found.id)
 
 
 def applock_holder(session: SessionState, owner: str) -> Any:
@@ -124,7 +147,7 @@ def applock_holder(session: SessionState, owner: str) -> Any:
 def applock_mode(session: SessionState, principal: str, resource: str, owner: str) -> str:
     """Mode in which the caller holds an application lock: NoLock when it does not."""
     holder = applock_holder(session, owner)
-    mode = holder.locks.get(applock_key(session, resource)) if holder is not None else None
+    mode = holder.locks.get(applock_key(session, resource, principal)) if holder is not None else None
     return LOCK_NAMES.get(mode or "", "NoLock")
 
 
@@ -139,7 +162,7 @@ def applock_test(
     if wanted is None:
         return None
     holder = applock_holder(session, owner)
-    key = applock_key(session, resource)
+    key = applock_key(session, resource, principal)
     held = holder.locks.get(key) if holder is not None else None
     if held is not None:
         wanted = combine(held, wanted)

@@ -313,7 +313,7 @@ def request_row(session: SessionState, x: Any) -> RowValues:
         x.id,
         moment(x.statement_started),
         status,
-        verb[:32],
+        "BRKR TASK" if x.is_system else verb[:32],
         handle,
         start,
         end,

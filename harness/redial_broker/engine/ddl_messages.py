@@ -243,10 +243,7 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     15347: (16, "Cannot transfer an object that is owned by a parent object."),
     5812: (14, "You do not have permission to run the RECONFIGURE statement."),
     7997: (16, "'%s' does not contain an identity column."),
-    15048: (
-        16,
-        "Valid values of the database compatibility level are %s, %s, %s, %s, %s, %s, or %s.",
-    ),
+    15048: (16, "Valid values of the database compatibility level are %s."),
     15123: (16, "The configuration option '%s' does not exist, or it may be an advanced option."),
     15125: (16, "Trigger '%s' is not a trigger for '%s'."),
     15129: (16, "'%d' is not a valid value for configuration option '%s'."),

@@ -2,7 +2,7 @@
 
 A resource is a tuple whose first item is its kind, for example ``("KEY", hobt_id, key)``,
 ``("OBJECT", database_id, object_id)``, ``("CONVERSATION_GROUP", database_id, group_id)`` or
-``("APPLICATION", database_id, name)``.
+``("APPLICATION", database_id, name, principal_id)``.
 """
 
 from __future__ import annotations

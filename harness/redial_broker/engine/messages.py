@@ -7,6 +7,7 @@ scripts match on them. ``ABORTS`` lists the errors that end more than their stat
 from __future__ import annotations
 
 from redial_broker.engine.broker_messages import BROKER_MESSAGES
+from redial_broker.engine.database_messages import DATABASE_MESSAGES
 from redial_broker.engine.ddl_messages import DDL_MESSAGES
 from redial_broker.engine.driver_messages import DRIVER_MESSAGES
 from redial_broker.engine.function_messages import FUNCTION_ABORTS, FUNCTION_MESSAGES
@@ -265,6 +266,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     5070: (16, "Database state cannot be changed while other users are using the database '%s'"),
     6104: (16, "Cannot use KILL to kill your own process."),
     6106: (16, "Process ID %d is not an active process ID."),
+    6107: (16, "Only user processes can be killed."),
     6354: (16, "Target string size is too small to represent the XML instance"),
     6359: (
         16,
@@ -428,6 +430,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
 
 MESSAGES.update(LANGUAGE_MESSAGES)
 MESSAGES.update(BROKER_MESSAGES)
+MESSAGES.update(DATABASE_MESSAGES)
 MESSAGES.update(DDL_MESSAGES)
 MESSAGES.update(QUERY_MESSAGES)
 MESSAGES.update(RELATIONAL_MESSAGES)
@@ -441,7 +444,9 @@ ABORTS: dict[int, str] = {
     # (observed on real servers; a failed CAST AS XML inside RECEIVE is why activation stalls).
     **dict.fromkeys((235, 241, 242, 245, 295, 8114, 8169, 8170), "batch"),
     **dict.fromkeys(range(9400, 9466), "batch"),
-    **dict.fromkeys((217, 650, 911, 1205, 2714, 3609, 3616, 3930, 3998, 6359, 8672), "batch"),
+    **dict.fromkeys(
+        (217, 650, 911, 942, 976, 1205, 2714, 3609, 3616, 3930, 3998, 6359, 8672), "batch"
+    ),
     **dict.fromkeys((3951, 3952, 3960, 3961, 3964), "batch"),
     **dict.fromkeys((207, 208), "scope"),
     596: "connection",

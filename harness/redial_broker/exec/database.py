@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.ids import stream_guid
-from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.journal import MISSING
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import SqlType
+from redial_broker.exec.database_state import DatabaseState
 from redial_broker.exec.endings import watch
 from redial_broker.exec.objects import (
     CONSTRAINT_KINDS,
@@ -51,7 +52,7 @@ OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
 
 
-class Database(Part):
+class Database(DatabaseState):
     """One database.
 
     objects: {(schema, name) in lower case: Table, Module, Sequence, Constraint, ssb Queue ...};
@@ -81,15 +82,12 @@ class Database(Part):
         "keys",
         "master_key",
         "members",
-        "name",
         "next_collection",
         "next_key",
         "next_principal",
         "next_schema",
         "next_type",
         "objects",
-        "options",
-        "owner",
         "owners",
         "permissions",
         "principals",
@@ -101,16 +99,14 @@ class Database(Part):
         "server",
         "signatures",
         "types",
-        "user_access",
     )
 
     def __init__(
         self, engine: Engine, database_id: int, name: str, server: Server | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(name)
         self.engine = engine
         self.id = database_id
-        self.name = name
         self.server = cast("Server", server)
         self.created = engine.clock.utc()
         self.objects: dict[tuple[str, str], Any] = {}
@@ -134,8 +130,7 @@ class Database(Part):
         self.properties: dict[tuple[Any, ...], Any] = {}
         self.dates: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, int] = {}
-        self.owner = "sa"
-        self.options: dict[str, Any] = {
+        self.options = {
             "recursive_triggers": False,
             "read_only": False,
             "ansi_null_default": False,
@@ -150,7 +145,6 @@ class Database(Part):
             "compatibility_level": 160,
         }
         self.recovery = "FULL"
-        self.user_access = "MULTI_USER"
         self.schema_version = next(_versions)
         self._allowed: tuple[int, dict[Any, Any]] = (0, {})
         self._next_object = FIRST_OBJECT
@@ -321,8 +315,7 @@ class Database(Part):
     def put(self, transaction: Transaction | None, item: Any) -> None:
         """Add an object, or put a new definition in the place of the old one, and bump."""
         journal = self.engine.journal
-        if self.options["read_only"]:
-            raise SqlError(3906, self.name)
+        self.check_writable()
         now = self.engine.clock.utc()
         key = (item.schema.lower(), item.name.lower())
         created = self.dates.get(item.object_id, (now, now))[0]
@@ -337,8 +330,7 @@ class Database(Part):
     def remove(self, transaction: Transaction | None, item: Any) -> None:
         """Take an object out, with its permissions, properties and dates, and bump."""
         journal = self.engine.journal
-        if self.options["read_only"]:
-            raise SqlError(3906, self.name)
+        self.check_writable()
         journal.put(
             transaction, self, self.objects, (item.schema.lower(), item.name.lower()), MISSING
         )
@@ -456,6 +448,7 @@ class Database(Part):
             setattr(twin, field, dict(getattr(self, field)))
         for field in (
             "owner",
+            "lost_owner",
             "recovery",
             "user_access",
             "_next_object",
@@ -487,4 +480,7 @@ class Database(Part):
             sorted(self.keys),
             sorted(self.signatures.items()),
             self.master_key is not None,
+            self.state,
+            self.group,
+            self.trouble,
         )

@@ -21,6 +21,7 @@ from redial_broker.exec.calls import (
 from redial_broker.exec.compiler import ProgramCompiler, compile_program
 from redial_broker.exec.context import Context
 from redial_broker.exec.declarations import declare_parameters
+from redial_broker.exec.language_level import check_batch
 from redial_broker.exec.objects import SYSTEM_PROCEDURES, Function, Procedure
 from redial_broker.exec.program import SWITCH, Program
 from redial_broker.exec.registry import Run, compiles
@@ -355,10 +356,12 @@ def text_program(session: SessionState, text: str, definitions: str) -> Program:
         schema_of(session.user),
         options.quoted_identifier,
         options.fmtonly,
+        session.database.options["compatibility_level"],
     )
     program = session.instance.programs.get(key)
     if program is None or program.database is not session.database:
         batch = session.instance.parse(text, session.options.quoted_identifier)
+        check_batch(batch, session.database)
         program = Program("", "", session.database, batch.source)
 
         def prepare(compiler: ProgramCompiler) -> None:

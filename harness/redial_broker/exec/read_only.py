@@ -1,4 +1,4 @@
-"""Databases set READ_ONLY: which statements write to one (ALTER DATABASE SET options page, 3906).
+"""Databases nobody can write to: which statements write (ALTER DATABASE SET options page, 3906).
 
 Definitions are refused where they are put into the database (``Database.put``); row changes and the
 verbs of Service Broker are refused here, when they are run.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
@@ -43,18 +42,18 @@ def target_names(node: ast.Node) -> list[ast.ObjectName | None]:
 
 
 def guarded(run: Any, node: ast.Node, database: Database) -> Any:
-    """The statement's run, refused when it writes to a database that is READ_ONLY."""
+    """The statement's run, refused when it writes to a database nobody can write to."""
     databases = database.server.databases if database.server is not None else {}
     for name in target_names(node):
         other = name.database if name is not None else None
         target = database if not other else databases.get(other.lower())
-        if target is not None and target.options["read_only"]:
-            return _refusal(target.name)
+        if target is not None and target.read_only:
+            return _refusal(target)
     return run
 
 
-def _refusal(name: str) -> Any:
+def _refusal(database: Database) -> Any:
     def refuse(session: SessionState, variables: Values) -> None:
-        raise SqlError(3906, name)
+        database.check_writable()
 
     return refuse

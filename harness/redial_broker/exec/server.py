@@ -22,6 +22,7 @@ from redial_broker.exec.principals import (
     password_digest,
     server_roles,
 )
+from redial_broker.exec.product import USUAL, Product
 from redial_broker.exec.tokens import SERVER, SERVER_PUBLIC
 from redial_broker.ssb.transport import Transport
 
@@ -50,8 +51,9 @@ class Server(Part):
     ((state, grantor id), ...)}; security_version: changes with any of these; files: {lower path:
     content}, what BACKUP CERTIFICATE wrote (never on a disk); sessions: gives the live sessions
     (set by the instance); new_broker: makes the broker of a database (set by the instance);
-    deadlocks: reports as the ring buffer has them; messages: of sp_addmessage; session_locks:
-    {session id: stand-in transaction that owns the session's application locks}; applock_counts:
+    product: the version and edition it says it is; deadlocks: reports as the ring buffer has them;
+    messages: of sp_addmessage; session_locks: {session id: stand-in transaction that owns the
+    session's application locks, and its share in a database somebody wants alone}; applock_counts:
     {(owner, lock): times it was asked for}; looked_up: the databases somebody has asked for by name
     since the set was last emptied (no state: the compiler asks what a statement depends on).
     """
@@ -71,6 +73,7 @@ class Server(Part):
         "next_database",
         "next_login",
         "permissions",
+        "product",
         "security_version",
         "sequential",
         "session_locks",
@@ -78,9 +81,15 @@ class Server(Part):
         "transport",
     )
 
-    def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        new_broker: Callable[[Database], Any] | None = None,
+        product: Product = USUAL,
+    ) -> None:
         super().__init__()
         self.engine = engine
+        self.product = product
         self.new_broker = new_broker
         self.sessions: Callable[[], list[Any]] = list
         self.databases: dict[str, Database] = {}
@@ -131,6 +140,7 @@ class Server(Part):
         else:
             database = Database(self.engine, number, name, self)
             database.owner = owner
+            database.options["compatibility_level"] = self.product.newest_level
             if self.new_broker is not None:
                 database.broker = self.new_broker(database)
         if database.broker is not None:
@@ -150,10 +160,11 @@ class Server(Part):
         self.engine.journal.put(transaction, self, self.databases, name.lower(), MISSING)
 
     def database(self, name: str) -> Database:
-        """The database of that name. Raises SqlError 911."""
+        """The database of that name. Raises SqlError 911, and 942 or 976 when it is not open."""
         found = self.databases.get(name.lower())
         if found is None:
             raise SqlError(911, name)
+        found.check_open()
         self.looked_up.add(found)
         return found
 

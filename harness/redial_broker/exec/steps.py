@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.exec import read_only
+from redial_broker.exec import read_only, trouble
 from redial_broker.exec.context import HOOKS, Context
 from redial_broker.exec.program import SWITCH, Program
 from redial_broker.exec.registry import Compile, Run
@@ -68,6 +68,7 @@ def lazy_step(
             error.line = error.line or program.source.line(node.pos)
             raise
         run = read_only.guarded(run, node, database)
+        run = trouble.guarded(run, node, session, database)
         if fresh.strict:
             run = strict(run, node)
         if database.hears_definitions and isinstance(node, ast.Statement):

@@ -138,3 +138,30 @@ declare(
     "sp_getapplock for the session, called in a transaction that can only roll back: a lock or "
     "error 3930.",
 )
+declare(
+    "no_wait_while_others_use_the_database",
+    (5070, 5061, "waits"),
+    "F-481",
+    "ALTER DATABASE .. SET ENABLE_BROKER WITH NO_WAIT while others use the database: error 5070 or "
+    "5061, each with 5069 behind it, or it waits all the same.",
+    by_hand="USE the database in a second window and leave it idle; in the first run ALTER DATABASE "
+    ".. SET ENABLE_BROKER WITH NO_WAIT (the broker off) and note both errors, or that it waits.",
+)
+declare(
+    "new_sessions_behind_alter_database",
+    ("wait", "go in"),
+    "F-482",
+    "Who enters a database (USE, a login) that ALTER DATABASE waits to have alone: waits behind it, "
+    "or goes in.",
+    by_hand="One window stays in the database, a second runs ALTER DATABASE .. SET ENABLE_BROKER (the "
+    "broker off) and waits, a third runs USE and a SELECT: note whether it waits.",
+)
+declare(
+    "server_trouble_dooms",
+    (False, True),
+    "F-487",
+    "701, 1105 and 9002 with XACT_ABORT OFF end their statement, or the batch, and in TRY leave a "
+    "transaction that can only roll back.",
+    by_hand="On a database whose only data file is at its MAXSIZE: BEGIN TRANSACTION; in TRY an INSERT "
+    "that gives 1105; in CATCH note XACT_STATE(). The same with a log file at its MAXSIZE for 9002.",
+)

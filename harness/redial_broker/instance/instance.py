@@ -6,7 +6,7 @@ Only one thread may touch an instance. Nothing in it blocks: ``pump`` runs what 
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,17 +23,21 @@ from redial_broker.engine.messages import MESSAGES
 from redial_broker.engine.storage import Table
 from redial_broker.exec import security
 from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.database_lock import leave_database, share_database
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.exec.objects import CATALOG_FUNCTIONS
+from redial_broker.exec.product import AZURE_DATABASE, Product, named, version_text
 from redial_broker.exec.server import Server, UserMessage
 from redial_broker.exec.tokens import login_permitted, server_principals
 from redial_broker.instance.activation import Activation
 from redial_broker.instance.defects import Defects
 from redial_broker.instance.errorlog import ErrorLog
 from redial_broker.instance.lanes import Lanes
+from redial_broker.instance.queue_tasks import QueueTasks
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
+from redial_broker.instance.text_cache import TextCache
 from redial_broker.ssb import Broker
 
 if TYPE_CHECKING:
@@ -67,36 +71,6 @@ differs(
     "commit is visible and not durable.",
 )
 
-VERSION_TEXT = (
-    "Microsoft SQL Server 2022 (RTM) - 16.0.4100.1 (X64) \n"
-    "\tREDIAL EMBEDDED BROKER: a test double, not SQL Server. Measure nothing here for SQL Server."
-)
-
-
-class TextCache:
-    """What was made of the last texts (trees, programs), by text and what it depends on.
-
-    Any: whoever keeps something here chooses its key and its type.
-    """
-
-    def __init__(self, limit: int = 2000) -> None:
-        self._limit = limit
-        self._kept: OrderedDict[Any, Any] = OrderedDict()
-
-    def get(self, key: Any) -> Any:
-        """What is kept under that key, or None."""
-        return self._kept.get(key)
-
-    def values(self) -> list[Any]:
-        """All that is kept."""
-        return list(self._kept.values())
-
-    def put(self, key: Any, made: Any) -> None:
-        """Keep something; the oldest goes when there are too many."""
-        self._kept[key] = made
-        if len(self._kept) > self._limit:
-            self._kept.popitem(last=False)
-
 
 _TREES = cast("Trees", TextCache())
 """Syntax trees by text. No tree is ever changed, so all instances of a process share them: a
@@ -126,7 +100,9 @@ class Instance:
     searched: the explorer decides who runs, so nobody is queued for a turn.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``engine.switches``); SwitchError for
-    a name or value there is none of. password: of the login sa.
+    a name or value there is none of. password: of the login sa. product: the version and edition it
+    says it is, a name of ``exec.product.PRODUCTS`` ("2014", "2016 SP1", "Azure SQL Database" ...);
+    ProductError for another.
     """
 
     def __init__(
@@ -136,13 +112,15 @@ class Instance:
         switches: dict[str, Any] | None = None,
         password: str = PASSWORD,
         quantum: int = QUANTUM,
+        product: Product | str | None = None,
     ) -> None:
         self.quantum = quantum
         self.engine = Engine(seed, clock, switches)
         self.clock = self.engine.clock
         self._listed: dict[Part, tuple[object, list[Any]]] = {}
         self.server_name = "REDIAL-EMBEDDED"
-        self.version_text = VERSION_TEXT
+        self.product = named(product)
+        self.version_text = version_text(self.product)
         self.machine = Machine(self._finished)
         self.lanes = Lanes(self)
         self.programs = TextCache()
@@ -152,7 +130,8 @@ class Instance:
         self.searched = False
         self._ready: deque[Session] = deque()
         self.activation = Activation(self)
-        self.server = Server(self.engine, self._new_broker)
+        self.queue_tasks = QueueTasks(self)
+        self.server = Server(self.engine, self._new_broker, self.product)
         self.server.transport.server_name = self.server_name
         self.server.sessions = lambda: list(self.sessions.values())
         self.server.create_login(None, USER, password, roles=frozenset({"sysadmin"}))
@@ -243,11 +222,13 @@ class Instance:
     def kill(self, session_id: int) -> None:
         """KILL: the session's work is rolled back and its connection ends with 596.
 
-        Raises SqlError 6106 when there is none.
+        Raises SqlError 6106 when there is none, 6107 for a task of the server itself.
         """
         session = self.sessions.get(session_id)
         if session is None:
             raise SqlError(6106, session_id)
+        if session.is_system:
+            raise SqlError(6107)
         session.killed()
 
     @property
@@ -375,15 +356,18 @@ class Instance:
         return self.server.database(name)
 
     def use_database(self, session: Session, name: str) -> None:
-        """USE: changes the context and tells the client (5701)."""
+        """USE: changes the context and tells the client (5701). Azure SQL Database: 40508."""
         old = session.database
+        if self.product.engine_edition == AZURE_DATABASE and name.lower() != old.name.lower():
+            raise SqlError(40508)
         self.enter_database(session, name)
         session.sink.env("database", session.database.name, old.name)
         session.info(f"Changed database context to '{session.database.name}'.", 0, 5701, 2)
 
     def enter_database(self, session: Session, name: str) -> None:
-        """Make a database the session's; 911 when there is none, 916 without a user there, 923 or
-        924 when its mode forbids it.
+        """Make a database the session's; 911 when there is none, 942 and 976 when it is not open, 916
+        without a user there, 923 or 924 when its mode forbids it. Raises Wait while ALTER DATABASE
+        wants it alone.
         """
         database = self.server.database(name)
         user = security.user_of(session, database)
@@ -392,6 +376,12 @@ class Instance:
         self.server.check_single_user(session, database)
         if database.user_access == "RESTRICTED_USER" and not session.background:
             security.check_restricted(database, user)
+        before = session.database
+        if before is not database:
+            if self.engine.locks.running is session:
+                share_database(session, database)
+            if before is not None:
+                leave_database(session, before)
         session.database = database
         session.user = user
 
@@ -439,6 +429,7 @@ class Instance:
     def _new_broker(self, database: Database) -> Broker:
         broker = Broker(self.engine, database)
         broker.activate = self.activation.start
+        broker.poisoned = self.queue_tasks.start
         broker.log = self.error_log.write
         return broker
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.types import Message, SqlType
@@ -15,9 +16,12 @@ from redial_broker.exec.control import (
     rollback_transaction,
     save_transaction,
 )
+from redial_broker.exec.ddl.database_lock import must_wait_to_enter, share_database
 from redial_broker.exec.execute import text_program
 from redial_broker.exec.options import Options
+from redial_broker.exec.program import Program, StatementInfo
 from redial_broker.exec.session import SessionState
+from redial_broker.exec.steps import end_of_program
 from redial_broker.exec.switches import value
 from redial_broker.instance.api_cursors import ApiCursor
 from redial_broker.instance.bulk import start_load
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.database import Database
     from redial_broker.exec.dml.bulk import PendingBulk
     from redial_broker.exec.principals import Login
+    from redial_broker.exec.program import Step
     from redial_broker.instance.instance import Instance
     from redial_broker.instance.sink import Listener, Sink
     from redial_broker.ssb.queue import Queue
@@ -112,6 +117,11 @@ class Session(SessionState):
         """Whether a module or EXECUTE AS has changed the database principal."""
         return bool(self.user_stack) or self.sandbox is not None
 
+    @property
+    def is_system(self) -> bool:
+        """Whether it is a task of the server's own, neither a client nor an activated one."""
+        return self.background and self.queue is None
+
     def memento(self) -> Any:
         """The executor's fields and the request's."""
         return (
@@ -181,6 +191,19 @@ class Session(SessionState):
         elif isinstance(request, BulkLoad):
             start_load(self, bulk, request)
             self.instance.ready(self)
+        if self.frames and must_wait_to_enter(self):
+            self._enter_first()
+
+    def _enter_first(self) -> None:
+        """Behind an ALTER DATABASE: a statement of its own, before the request's first one, waits."""
+
+        def enter(session: SessionState, _: list[Any]) -> None:
+            share_database(session, session.database)
+
+        program = Program("", "", self.database, Source(""))
+        program.code = [cast("Step", enter), end_of_program]
+        program.infos = [StatementInfo(None, 1, False, place) for place in (1, 2)]
+        self.instance.machine.call(self, program, [])
 
     def execute(self, text: str) -> Collector:
         """Run a batch to its end or to a wait, in process; returns the (cleared) Collector."""

@@ -74,6 +74,7 @@ class Broker(Part):
         "next_id",
         "no_entry",
         "notifications",
+        "poisoned",
         "priorities",
         "raised",
         "routes",
@@ -111,6 +112,7 @@ class Broker(Part):
         self.missed: dict[tuple[str, TimerKey], bool] = {}
         self.next_id = names.FIRST_USER_ID + 1
         self.activate: Callable[[Queue], None] = _nobody
+        self.poisoned: Callable[[Queue], None] = ends.switch_off_at_once
         self.log: Callable[[str, str], None] = _silent
         self.may_send: Callable[[Endpoint, Service], bool] = lambda endpoint, service: True
         self.no_entry: Callable[[Endpoint, Service], str | None] = lambda endpoint, service: None
@@ -132,8 +134,7 @@ class Broker(Part):
     @property
     def awake(self) -> bool:
         """Whether it delivers, activates and rings: enabled, in a database that can be written."""
-        options_ = getattr(self.database, "options", None)
-        return self.enabled and not (options_ and options_.get("read_only"))
+        return self.enabled and not getattr(self.database, "read_only", False)
 
     def take_id(self) -> int:
         """An id for a new message type, contract, service, route or priority."""

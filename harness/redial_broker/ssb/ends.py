@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
-from redial_broker.ssb import alarms, notifications, timers, transmission
+from redial_broker.ssb import alarms, notifications, queue_locks, timers, transmission
 from redial_broker.ssb.closing import finish, vacate
 from redial_broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
 from redial_broker.ssb.counters import ROLLBACKS
@@ -228,6 +228,19 @@ def broker_altered(broker: Broker, ending: Transaction | None = None) -> None:
     transmission.retry_all(broker, ending)
 
 
+def switch_off_at_once(queue: Queue) -> None:
+    """A poisoned queue goes off whoever uses it."""
+    if queue_locks.switch_off(queue, None):
+        queue_altered(queue)
+        notifications.queue_disabled(queue)
+
+
+def _went_off(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
+    """The task that switches a poisoned queue off has committed."""
+    _queue_altered(transaction, event, queues)
+    notifications.queue_disabled(event[1])
+
+
 def queue_altered(queue: Queue) -> None:
     """A queue's options have changed and the change has committed."""
     if queue.enabled:
@@ -250,6 +263,7 @@ _COMMITTED = {
     "ssb.alarm": _alarm,
     "ssb.altered": _altered,
     "ssb.queue": _queue_altered,
+    "ssb.off": _went_off,
     "ssb.dropped": _dropped,
     "ssb.group": _group,
     "ssb.moved": _moved,
@@ -271,8 +285,7 @@ def _received_again(
     counted = queues.get(queue, False)
     queues[queue] = True
     if not counted and queue.enabled and queue.rolled_back((inbox.endpoint.handle, first)):
-        queue_altered(queue)
-        notifications.queue_disabled(queue)
+        queue.broker.poisoned(queue)
 
 
 def _undone(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:

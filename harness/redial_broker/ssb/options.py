@@ -47,7 +47,7 @@ def new_broker(broker: Broker) -> None:
     Raises SqlError 9775 in a read-only database.
     """
     engine = broker.engine
-    if getattr(broker.database, "options", {}).get("read_only"):
+    if getattr(broker.database, "read_only", False):
         raise SqlError(9775, broker.database.name)
     serial = broker.take_id()  # also makes the next identity differ
     if value(engine, "new_broker_conversations") == "error":

@@ -53,13 +53,15 @@ class Queue(Part):
     few, and is not undone: readers drop what turns out to be empty. held: system rows that could
     not be put in while the queue was off. internal_id: object id of the internal table. waiters:
     session id -> (session, it named a conversation or group). poison: rollbacks in a row, by key.
-    started: tasks launched so far. watched: event notifications for QUEUE_ACTIVATION.
+    going_off: a task waits to switch it off (F-485). started: tasks launched so far. watched: event
+    notifications for QUEUE_ACTIVATION.
     """
 
     __slots__ = (
         "activation",
         "broker",
         "enabled",
+        "going_off",
         "held",
         "internal_id",
         "kind",
@@ -92,6 +94,7 @@ class Queue(Part):
         # Not ("OBJECT", id): what RECEIVE locks is the queue's internal table, another object.
         self.lock_key = ("QUEUE", broker.database.id, object_id)
         self.enabled = True
+        self.going_off = False
         self.retention = False
         self.poison_handling = True
         self.activation: Activation | None = None
@@ -312,16 +315,22 @@ class Queue(Part):
 
     # ------------------------------------------------------------------ poison
     def rolled_back(self, first: tuple[str, int]) -> bool:
-        """A transaction that received here was rolled back; True when that disables the queue."""
-        key = first if value(self.broker.engine, "poison_counts") == "message" else None
+        """A transaction that received here was rolled back; True when the queue is to go off now.
+
+        With POISON_MESSAGE_HANDLING OFF the same may be begun and come to nothing (F-485).
+        """
+        engine = self.broker.engine
+        key = first if value(engine, "poison_counts") == "message" else None
         count = self.poison.get(key, 0) + 1
-        journal = self.broker.engine.journal
-        if not self.poison_handling or count < POISON_LIMIT:
-            journal.put(None, self, self.poison, key, count)
+        if count < POISON_LIMIT or self.going_off or not self._answers_poison():
+            engine.journal.put(None, self, self.poison, key, count)
             return False
         self.reset_poison()
-        journal.assign(None, self, "enabled", False)
         return True
+
+    def _answers_poison(self) -> bool:
+        """Whether anything is done about the fifth rollback in a row."""
+        return self.poison_handling or value(self.broker.engine, "poison_task_without_handling")
 
     def reset_poison(self) -> None:
         """A transaction that received here has committed, or the queue was altered."""
@@ -389,6 +398,7 @@ class Queue(Part):
         return (
             self.lock_key,
             self.enabled,
+            self.going_off,
             self.retention,
             self.poison_handling,
             activation and (activation.procedure, activation.max_readers, activation.enabled),

@@ -182,6 +182,29 @@ declare(
     "sys.dm_broker_queue_monitors after KILL of such a task.",
 )
 declare(
+    "poisoned_queue_goes_off",
+    ("behind readers", "at once"),
+    "F-485",
+    "Five rollbacks in a row: a background task asks for Sch-M on the queue and waits for every "
+    "open RECEIVE and SEND, and later ones wait behind it, or the queue is off at once.",
+)
+declare(
+    "poison_task_without_handling",
+    (True, False),
+    "F-485",
+    "With POISON_MESSAGE_HANDLING OFF that task asks for Sch-M as well and then does nothing, or "
+    "there is none.",
+    "poisoned_queue_goes_off",
+)
+declare(
+    "send_behind_queue_ddl",
+    ("waits", "own queue", "transmits"),
+    "F-486",
+    "SEND and END while ALTER QUEUE holds Sch-M or waits for it: wait for the queue the message "
+    "goes into; only for the queue of the sender's own service, and find another queue busy "
+    "(9749, sys.transmission_queue); or never wait.",
+)
+declare(
     "poison_reset",
     ("commit", "never"),
     "F-118",

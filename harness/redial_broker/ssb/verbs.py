@@ -26,6 +26,7 @@ from redial_broker.ssb.conversation import (
 from redial_broker.ssb.counters import DEQUEUED, SENDS
 from redial_broker.ssb.faults import tell
 from redial_broker.ssb.inbox import Inbox
+from redial_broker.ssb.queue_locks import send_meets_ddl
 from redial_broker.ssb.races import end_meets_rows, send_meets_end
 from redial_broker.ssb.switches import value
 
@@ -189,6 +190,7 @@ def send(
     endpoint = conversation(broker, transaction, handle)
     message_type = _sendable(endpoint, transaction, type_name, body)
     send_meets_end(transaction, endpoint)
+    send_meets_ddl(transaction, endpoint)
     _send(transaction, endpoint, message_type, body)
     broker.counters.add(broker.engine.journal, SENDS)
 
@@ -214,6 +216,7 @@ def send_many(
     types = [_sendable(endpoint, transaction, type_name, body) for endpoint in endpoints]
     for endpoint in endpoints:
         send_meets_end(transaction, endpoint)
+        send_meets_ddl(transaction, endpoint)
     for endpoint, message_type in zip(endpoints, types):
         _send(transaction, endpoint, message_type, body)
     broker.counters.add(broker.engine.journal, SENDS)
@@ -302,6 +305,7 @@ def end_conversation(broker: Broker, session: Caller, handle: str | None) -> Non
     if not endpoint.usable(transaction) or endpoint.state(transaction) == "SO":
         _close(transaction, endpoint)
         return
+    send_meets_ddl(transaction, endpoint)
     if not value(broker.engine, "end_keeps_pending"):
         _drop_pending(transaction, endpoint)
     sequence = endpoint.send_sequence
@@ -335,6 +339,7 @@ def end_with_error(
     if not endpoint.usable(transaction) or endpoint.state(transaction) == "SO":
         _close(transaction, endpoint)
         return
+    send_meets_ddl(transaction, endpoint)
     _drop_pending(transaction, endpoint)
     sequence = endpoint.send_sequence
     broker.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)

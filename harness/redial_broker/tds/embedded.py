@@ -34,12 +34,16 @@ CLOCKS: dict[str, Callable[[], RealClock | VirtualClock]] = {
 
 
 def make_instance(
-    seed: int, clock: str, switches: dict[str, object] | None, password: str | None = None
+    seed: int,
+    clock: str,
+    switches: dict[str, object] | None,
+    password: str | None = None,
+    product: str | None = None,
 ) -> Instance:
     """A fresh Instance on the named clock, with a password for sa other than the usual one."""
     from redial_broker.instance.instance import PASSWORD, Instance
 
-    return Instance(seed, CLOCKS[clock](), switches, password or PASSWORD)
+    return Instance(seed, CLOCKS[clock](), switches, password or PASSWORD, product=product)
 
 
 def credentials(instance: Served | None = None) -> tuple[str, str]:
@@ -59,6 +63,7 @@ class EmbeddedBroker:
     ``advance`` moves. port: 0 for a free one. switches: see the instance. instance: use this one
     instead of making one (it then belongs to the server's thread: touch it through ``call``).
     password: of the login sa, None for the usual one. tls: False to offer no encryption.
+    product: the version and edition it says it is, see the instance.
 
     Use it as a context manager, or ``start`` and ``stop`` it. One trap: pyodbc holds the
     interpreter lock while it asks the server about table-valued parameters and for
@@ -76,13 +81,14 @@ class EmbeddedBroker:
         instance: Served | None = None,
         password: str | None = None,
         tls: bool = True,
+        product: str | None = None,
     ) -> None:
         if clock not in CLOCKS:
             raise ValueError(f"clock={clock!r}: must be one of {sorted(CLOCKS)}")
         self._make: Callable[[], Served] = (
             (lambda: instance)
             if instance is not None
-            else (lambda: make_instance(seed, clock, switches, password))
+            else (lambda: make_instance(seed, clock, switches, password, product))
         )
         self.user, usual = credentials(instance)
         self.password = password or usual

@@ -91,6 +91,7 @@ BY_FIELD: dict[type, frozenset[str]] = {
     Queue: frozenset(
         {
             "enabled",
+            "going_off",
             "held",
             "waiters",
             "poison",

@@ -93,7 +93,11 @@ def _pause(world: World, session: Session) -> None:
 
 
 KINDS: dict[str, Kind] = {
-    "kill": Kind("KILL of a session, at any yield point", lambda world, session: True, _kill),
+    "kill": Kind(
+        "KILL of a session, at any yield point",
+        lambda world, session: not session.is_system,  # error 6107
+        _kill,
+    ),
     "cancel": Kind(
         "an application cancels its batch (attention), then runs its own on_cancel",
         lambda world, session: not session.background,
@@ -113,7 +117,7 @@ KINDS: dict[str, Kind] = {
     ),
     "reader_restart": Kind(
         "an activated reader dies; the queue's monitor may start another",
-        lambda world, session: session.background,
+        lambda world, session: session.background and not session.is_system,
         _kill,
     ),
     "pause": Kind(

@@ -83,7 +83,7 @@ class Lane:
     """Unique."""
     name: str
     kind: str
-    """Client, reader or operator."""
+    """Client, reader, operator, or task: one of the server's own (F-485)."""
     spid: int
     """Its session id in the search."""
     client: int = -1
@@ -295,6 +295,8 @@ class _Recorder:
                 fault = self.world.faults[operator]
                 lane.kind, lane.sql = "operator", fault.sql
                 lane.name = f"operator: {fault.kind.replace('_', ' ')}"
+            elif session.is_system:
+                lane.kind, lane.name = "task", self.world.name_of(session)
             else:
                 queue = cast("ActivatedQueue", session.queue)
                 same = sum(

@@ -122,6 +122,11 @@ def plan(trace: Trace) -> Plan:
                 f"step {step.number} ({step.title}) cannot be hurried on a server, and "
                 "without it windows would meet something else"
             )
+        elif step.lane and trace.lanes[step.lane].kind == "task":
+            made.refused = (
+                f"step {step.number} ({step.title}) is a task of the server's own: it takes its turn "
+                "when it likes"
+            )
     _windows(made)
     _turns(made)
     _stops(made)

@@ -380,13 +380,16 @@ class World:
         return f"{name}: {self._statement(session)}"
 
     def name_of(self, session: Session) -> str:
-        """A session by its client's name, as an operator's, or as the queue's reader."""
+        """A session by its client's name, as an operator's, a task's, or as the queue's reader."""
         if session in self.clients:
             return self.scenario.clients[self.clients.index(session)].name
         for number, operator in self.operators.items():
             if operator is session:
                 return f"operator ({self.faults[number].kind})"
-        return f"reader {session.id} ({session.stream.split('/')[-2]})"
+        queue = session.stream.split("/")[-2]
+        if session.is_system:
+            return f"task {session.id} (switches {queue} off)"
+        return f"reader {session.id} ({queue})"
 
     @staticmethod
     def _statement(session: Session) -> str:

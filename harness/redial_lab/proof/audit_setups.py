@@ -152,7 +152,7 @@ def undelivered(world: World) -> list[str]:
 
 
 def bare(body: bytes) -> bytes:
-    """A body without the header ``ufn_WriteEnvelope`` puts before it (docs/facts.md, F-146)."""
+    """A body without the header our procedures put before it (docs/facts.md, F-146)."""
     return body[int.from_bytes(body[4:6], "big") :] if body[:4] == b"RDL1" else body
 
 

@@ -31,7 +31,7 @@ def optional_rows(world: World, table: str, *columns: str) -> list[Row]:
 
 
 def number_of(body: bytes | None) -> Number | None:
-    """What the header before a body says (``ufn_WriteEnvelope``, F-146); None without a number."""
+    """What the header before a body says (F-146); None without a number."""
     if not body or body[:4] != b"RDL1":
         return None
     number, size = int.from_bytes(body[22:30], "big"), int.from_bytes(body[38:40], "big")

@@ -5,10 +5,9 @@ GO
    Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
    later change is made by a transaction that owns the dialog's conversation group. So a row of this
    table is never waited for while its owner waits for the group (F-127). */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[ConversationLog]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[ConversationLog]
     (
@@ -17,8 +16,7 @@ BEGIN
         ConfigId int NOT NULL,
         ConversationKey nvarchar(200) NULL,
         ResendOf uniqueidentifier NULL,
-        BegunUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
+        BegunUtc datetime2(3) NOT NULL CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
         EndOfStreamUtc datetime2(3) NULL,
         EndedUtc datetime2(3) NULL,
         Messages bigint NULL,
@@ -27,13 +25,9 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [audit].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'ConversationLog';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'ConversationLog';
     COMMIT TRANSACTION;
 END;
 GO

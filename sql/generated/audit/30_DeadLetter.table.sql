@@ -2,16 +2,14 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[DeadLetter]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[DeadLetter]
     (
         DeadLetterId bigint IDENTITY (1, 1) NOT NULL,
-        AddedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        AddedUtc datetime2(3) NOT NULL CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         Side nvarchar(10) NOT NULL,
         ConversationId uniqueidentifier NULL,
         ConversationHandle uniqueidentifier NOT NULL,
@@ -20,12 +18,13 @@ BEGIN
         Body varbinary(max) NULL,
         Code int NULL,
         Reason nvarchar(3000) NULL,
+        HandledUtc datetime2(3) NULL,           /* this and the rest: what an operator did with it */
+        HandledBy nvarchar(128) NULL,
+        Handling nvarchar(10) NULL,
+        HandlingReason nvarchar(400) NULL,
         CONSTRAINT [PK_DeadLetter] PRIMARY KEY CLUSTERED (DeadLetterId)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'DeadLetter';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'DeadLetter';
     COMMIT TRANSACTION;
 END;
 GO

@@ -1,9 +1,8 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* What must be right before anything that is at work is changed; and, where a choice differs from the
-   installed one, the change itself: gate closed, every dialog ended on both sides, rows taken away.
-   The procedures that follow find nothing in flight that they would read otherwise than it was written,
+/* Where a choice differs from the installed one, the change: gate closed, every dialog ended on both
+   sides, rows taken away. The procedures that follow find nothing in flight that they would read otherwise than it was written,
    and 92_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
    lifetime, timer, batch, readers, processing, a contract's new version) drain nothing.
    The rule of the gate: a drain that does not finish opens it again, for nothing has been replaced. A
@@ -13,74 +12,8 @@ SET IMPLICIT_TRANSACTIONS OFF;
 SET ROWCOUNT 0;                         /* SSMS can be told another: lists below would be cut (F-331) */
 
 DECLARE @message nvarchar(2048);
-DECLARE @found nvarchar(400);
 
-/* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
-BEGIN
-    SET @found = NULL;
-    SELECT TOP (1) @found = t.Name
-    FROM (SELECT N'//redial/audit/event' AS Name, 0 AS IsAnswer UNION ALL SELECT N'EndOfStream' AS Name, 0 AS IsAnswer) AS t
-    WHERE NOT EXISTS (SELECT 1
-                      FROM sys.service_contract_message_usages AS u
-                      INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                      INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                      WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract'
-                        AND mt.name = t.Name COLLATE Latin1_General_BIN2
-                        AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
-                        AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
-    IF @found IS NOT NULL
-    BEGIN
-        SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/audit/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
-        SET @message = REPLACE(@message, N'%', N'%%');
-        THROW 50192, @message, 1;
-    END;
-END;
-
-/* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
-SET @found = NULL;
-IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event' AND mt.validation <> 'N')
-   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
-                 AND ep.name = N'Redial.made')
-        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
-                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
-    SET @found = N'//redial/audit/event';
-IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
-   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
-                 AND ep.name = N'Redial.made')
-        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
-                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
-    SET @found = N'EndOfStream';
-IF @found IS NOT NULL
-BEGIN
-    SET @message = CONCAT(N'Message type ''', @found, N''' has another validation in this database, and somebody else uses it. Next: use its validation, or a type of another name. Nothing was changed.');
-    SET @message = REPLACE(@message, N'%', N'%%');
-    THROW 50193, @message, 1;
-END;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    THROW 50194, N'Service ''//redial/audit/initiator'' is in this database already and was not made by a deployment of schema ''audit''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    THROW 50194, N'Service ''//redial/audit/target'' is in this database already and was not made by a deployment of schema ''audit''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-
-/* -- 3  What differs from the installed choices ------------------------------------------------- */
+/* -- 1  What differs from the installed choices ------------------------------------------------- */
 DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
 DECLARE @changed nvarchar(1000) = N'';
 DECLARE @differences TABLE (DifferenceId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Difference nvarchar(1000) NOT NULL);
@@ -107,11 +40,6 @@ VALUES
     (N'conversation.lifetime_seconds', N'2592000', 0),
     (N'contract.name', N'//redial/audit/contract', 0),
     (N'roles.module', N'audit_module', 0);
-
-IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st
-           INNER JOIN @wanted AS w ON w.Name = st.Name
-           WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
-    THROW 50195, N'The installed procedures of schema ''audit'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
 
 INSERT INTO @differences (Difference)
 SELECT CONCAT(w.Name, N' ', ISNULL(st.Value, N'(unknown)'), N' -> ', w.Value, N'; ')

@@ -4,7 +4,6 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.

@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block

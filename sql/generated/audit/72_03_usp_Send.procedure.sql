@@ -24,34 +24,40 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
     DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint = NULL;
+    DECLARE @keySequence bigint;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/audit/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
-        SET @errors = @errors + N'@toService must be ''//redial/audit/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/audit/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/audit/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = spid. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = CONVERT(nvarchar(200), @@SPID),
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+                THEN N'@fromService must be ''//redial/audit/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/audit/target'
+                THEN N'@toService must be ''//redial/audit/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+                THEN N'@onContract must be ''//redial/audit/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
+                THEN N'@messageType must be one of: ''//redial/audit/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = spid. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -64,7 +70,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -76,14 +82,45 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
-            EXECUTE [audit].[usp_AcquireConversation]
-                @conversationKey = @conversationKey,
-                @deadHandle = @deadHandle,
-                @ownsTransaction = @ownsTransaction,
-                @handle = @handle OUTPUT;
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+            FROM [audit].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
 
-            SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+            /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
+               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+            IF @handle IS NULL OR @attempt > 1
+               OR NOT EXISTS (SELECT 1
+                              FROM sys.conversation_endpoints AS ce
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                              WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
+                                AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
+               OR EXISTS (SELECT 1
+                          FROM [audit].[Gate] AS g
+                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                          WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                EXECUTE [audit].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+            SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0) + ISNULL(DATALENGTH(APP_NAME()), 0) + ISNULL(DATALENGTH(HOST_NAME()), 0))
+                    + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                    + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                    + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                    + 0x0000
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(APP_NAME()), 0))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(HOST_NAME()), 0))
+                    + CONVERT(varbinary(1168), CONCAT(N'', ORIGINAL_LOGIN(), APP_NAME(), HOST_NAME()))
+                    ) + ISNULL(@messageBody, 0x);
 
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */

@@ -5,7 +5,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
     @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, drop its row */
     @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only

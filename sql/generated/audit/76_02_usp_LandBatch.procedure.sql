@@ -5,7 +5,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [audit].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -20,7 +19,6 @@ BEGIN
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @tries int;
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
@@ -55,9 +53,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
-        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
         INSERT INTO [audit].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
              ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
@@ -67,15 +63,13 @@ BEGIN
         CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
-
         RETURN 0;
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
-           trouble (disk, memory): no row is to blame. */
-        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+           trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             THROW;
-        ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -93,26 +87,15 @@ BEGIN
         IF @@ROWCOUNT = 0
             BREAK;
 
-        SET @tries = ISNULL(@tries, 0) + 1;
         SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
-            SET @tries = 0;
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
-            /* A lock that did not come blames no row (F-367): again, a little later. Not by a rollback:
-               everybody who meets that lock would roll back too, and five switch the queue off. */
-            IF ERROR_NUMBER() = 1222 AND @tries < 3
-            BEGIN
-                WAITFOR DELAY '00:00:02';
-                SET @row = @row - 1;    /* the same one again: RowId is a whole number */
-                CONTINUE;
-            END;
-            SET @tries = 0;
             INSERT INTO [audit].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,

@@ -10,8 +10,9 @@ AS
    the copies of messages that have arrived (F-461). */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
     /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
        a system message has one (F-141), and an error here would be one of RECEIVE itself. */
@@ -23,188 +24,149 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows [audit].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
-                                           and nobody says one of a type will do (F-161) */
+    DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @more bit;
-    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
-    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
-    DECLARE @lockErrors int = 0;        /* rollbacks in a row after 1205 or 1222 (F-367) */
+    DECLARE @landed bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
+    DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
+    DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[audit].[TargetQueue]'));
+    DECLARE @queueId int = OBJECT_ID(N'[audit].[TargetQueue]');
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
         IF @turn >= 0 AND @suspect IS NULL
-        BEGIN
-            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
-            SET @turn = -1;
-        END;
+            EXECUTE @turn = [audit].[usp_TakeTurn] @take = 0;
 
-        SET @phase = 0;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-        DELETE FROM @rows;              /* no batch, nobody to blame in CATCH */
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
             IF @suspect IS NOT NULL
-            BEGIN
-                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
-                   a commit whatever the other conversations hold (F-162). */
-                RECEIVE TOP (1)
-                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue]
-                INTO @received
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            END
             ELSE
-            BEGIN
                 WAITFOR (
-                    RECEIVE TOP (500)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue]
-                    INTO @received
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
                 ), TIMEOUT 1000;
-            END;
 
-            SET @handle = NULL;
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
-
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL
                     RETURN 0;
-
-                SELECT @suspect = NULL, @lockErrors = 0;    /* another reader took its rows */
+                SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
 
             SET @phase = 1;
-            SET @ended = 0;
-            SET @failed = 0;
-            SET @more = 1;
-            SELECT @conversationId = NULL, @state = NULL, @code = NULL;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce
                 WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
-            WHILE @more = 1
+            WHILE 1 = 1
             BEGIN
-                SET @more = 0;
+                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                    @ended = @ended | MAX(CASE WHEN r.MessageType IN (N'EndOfStream',
+                        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog') THEN 1 ELSE 0 END)
+                FROM @received AS r;
 
-                SET @errorBody = NULL;
-                SELECT @failed = 1, @errorBody = r.Body
-                FROM @received AS r
-                WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
-                IF @errorBody IS NOT NULL
-                    EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @errorBody,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-                /* A positive code is of somebody who ended the sender's side. */
-                IF @code > 0
-                   OR EXISTS (SELECT 1 FROM @received AS r
-                              WHERE r.MessageType IN (N'EndOfStream',
-                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'))
-                    SET @ended = 1;
+                IF @failed = 1
+                    SELECT @errorBody = r.Body FROM @received AS r
+                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
-                /* -------------------------------------------------------------------------------- */
-                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
-                /* -------------------------------------------------------------------------------- */
-                INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-
+                /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
                    so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
                    would ask for the next key too, which a sender may just be writing (F-461). The
                    broker's own rows may have a number that is a message's (F-141). */
                 DELETE sm
-                FROM @rows AS r
+                FROM @received AS r
                 INNER LOOP JOIN [audit].[SentMessage] AS sm
                         WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
                 WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
-                EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
-
-                DELETE FROM @rows;      /* what fails from here on is no row's fault */
-
-                /* -------------------------------------------------------------------------------- */
-                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
-                /* -------------------------------------------------------------------------------- */
-                IF @failed = 1
+                /* As one and at once, unless something is known against a row of this dialog. */
+                SET @landed = 0;
+                IF NOT EXISTS (SELECT 1
+                               FROM [audit].[PoisonAttempt] AS pa
+                                   WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
+                               WHERE pa.ConversationHandle = @handle)
                 BEGIN
-                    DELETE FROM @received;
-                    RECEIVE TOP (500)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue]
-                    INTO @received
-                    WHERE conversation_handle = @handle;
-                    IF EXISTS (SELECT 1 FROM @received)
-                        SET @more = 1;
+                    BEGIN TRY
+                        INSERT INTO [audit].[Landing]
+                            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+                             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+                        SELECT @conversationId, @handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), e.Body,
+                            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+                        FROM @received AS r
+                        CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
+                        ORDER BY r.QueuingOrder;
+                        SET @landed = 1;
+                    END TRY
+                    BEGIN CATCH
+                        /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                            THROW;
+                    END CATCH;
                 END;
+
+                IF @landed = 0
+                BEGIN
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+                    EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
+                SET @phase = 2;         /* what fails from here on is no row's fault */
+
+                /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
+                IF @failed = 0
+                    BREAK;
+
+                DELETE FROM @received;
+                RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
+                IF NOT EXISTS (SELECT 1 FROM @received)
+                    BREAK;
+                SET @phase = 1;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
-            /* ------------------------------------------------------------------------------------ */
-            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-               sides, and a sender may still have a message on the way in an open transaction. So it is
-               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
-            IF @failed = 1 AND @ended = 0
-               AND NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                SET @ended = 1;
-
-            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
-            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
-            BEGIN
-                DELETE pa
-                FROM [audit].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-                WHERE pa.ConversationHandle = @handle;
-                END CONVERSATION @handle;
-            END;
+            /* -- 4  End -- */
+            IF @failed = 1 OR @ended = 1
+                EXECUTE [audit].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
 
-            SELECT @suspect = NULL, @lockErrors = 0;
+            SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
-            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
-            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
-            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
-            /* ------------------------------------------------------------------------------------ */
-            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-            BEGIN
-                BEGIN TRY
-                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
-                        @LockOwner = N'Session', @LockTimeout = 10000;
-                END TRY
-                BEGIN CATCH
-                    SET @turn = -1;
-                END CATCH;
-            END;
+            /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                EXECUTE @turn = [audit].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
@@ -212,25 +174,39 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
+            IF @phase = 0
             BEGIN
-                SET @lockErrors = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN @lockErrors + 1 ELSE 0 END;
-                EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows, @lockErrors;
-                SET @suspect = @handle;
-
-                IF ERROR_NUMBER() = 1222
-                    WAITFOR DELAY '00:00:02';   /* nothing is held; time for whoever holds that lock */
-            END
-            ELSE
-            BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
-                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
-                   no row. */
-                IF @turn >= 0
-                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
-                RETURN 1;
+                SET @left = 1;
+                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                    EXECUTE @left = [audit].[usp_WaitForServer] NULL, @queueId;
+                IF @left <> 0
+                    BREAK;
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
             END;
+
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            IF @phase = 2 AND @suspect = @handle
+                SET @spared = @handle;
+            SET @suspect = @handle;
+
+            IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
+            BEGIN
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
+            END;
+            EXECUTE @left = [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+            DELETE FROM @rows;
+            IF @left <> 0
+                BREAK;
         END CATCH;
     END;
+
+    IF @turn >= 0
+        EXECUTE [audit].[usp_TakeTurn] @take = 0;
+    RETURN 0;
 END;
 GO

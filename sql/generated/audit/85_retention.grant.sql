@@ -3,7 +3,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Readers say how far they are; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_reader];
-GO
 GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLanding] TO [audit_operator];

@@ -1,347 +1,423 @@
-/* Redial 0.1.0, configuration audit: the whole installation. Run it in the database it is for; run it
-   again after an error. The first error stops it: what follows is compiled and not executed. It
-   ends with the line "installed"; without that line it is not. */
+/* Redial 0.1.0, configuration audit: the whole installation.
+   Run it in the database it is for; run it again after an error. The first error stops it: what follows
+   is compiled and not executed. The last line it prints is "installed" or says that it is not.
+
+   Words of the comments:
+   dialog    a conversation of two services; each side has an endpoint in sys.conversation_endpoints
+   R         a row of SessionConversations, and its lock: which dialog a key sends on
+   G         the lock of a conversation group, which SEND, RECEIVE and END take; R comes before G
+   gate      the row of Gate: closed, usp_Send refuses. A drain closes it and waits for every dialog to end
+   copy      a row of SentMessage: a message that has not landed yet
+   landed    the target has the message in Landing; dead letter: it has it, and could not process it
+   poison    a message whose processing fails; stranded: copies of a dialog that is gone
+   stamp     the line in each module that says which version made it; mark: the property Redial.made on
+             what has no text. Nothing without one of them is ever altered or dropped
+   F-nnn     a fact about SQL Server, with its source, in docs/facts.md; page: of Microsoft's documentation */
 SET NOEXEC OFF;                         /* of an earlier run in the same window */
 SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
+SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made (F-103) */
+SET QUOTED_IDENTIFIER ON;
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 SET ROWCOUNT 0;                         /* SSMS can be told another: lists would be cut (F-331) */
+IF OBJECT_ID(N'tempdb..#redial_install', N'U') IS NULL
+    CREATE TABLE #redial_install (Started bit NOT NULL);     /* left over at the end: not installed */
 GO
--- 05_01_deployer.check.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* May the deployer do all of what follows, and are the principals what they must be? Asked before
-   anything is done, because a deployment that stops half-way through is the harder thing to explain. */
-DECLARE @errors nvarchar(4000) = N'';
-DECLARE @missing nvarchar(2000) = N'';
+-- 05_preflight.check.sql
+/* May this be installed here, and by you? Asked before anything is done, because a deployment that stops
+   half-way is the harder thing to explain. Everything that is in the way is told in one error, each thing
+   with what to do next. This batch is compiled alone and has only what SQL Server 2012 knows too, so an
+   older server is refused by its version and not by its grammar. */
+DECLARE @found TABLE
+(
+    Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Number int NOT NULL,
+    Problem nvarchar(1500) NOT NULL,
+    NextStep nvarchar(1000) NOT NULL
+);
+DECLARE @here nvarchar(260) = QUOTENAME(DB_NAME());
+DECLARE @me nvarchar(260) = QUOTENAME(USER_NAME());
 
-/* ----------------------------------------------------------------------------------------- */
-/* 1  Rights. CONTROL covers the rest: CREATE for every kind of object, AUTHORIZATION and       */
-/*    EXECUTE AS another user (IMPERSONATE), GRANT, ALTER DATABASE. The others only tell what   */
-/*    is missing. Membership in a fixed role is changed by members of db_owner (ALTER ROLE page) */
-/* ----------------------------------------------------------------------------------------- */
-IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL'), 0) = 0
+/* -- 1  The server: 2016 SP1 (13.0.4001), for how our modules are made. Managed Instance, engine edition 8,
+         calls itself version 12 and knows it (F-490). Azure SQL Database, 5, has no Service Broker ---- */
+DECLARE @edition int = CONVERT(int, SERVERPROPERTY(N'EngineEdition'));
+DECLARE @version nvarchar(128) = CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion'));
+IF @edition NOT IN (2, 3, 4, 8)
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50222, CONCAT(N'Redial needs Service Broker, and this server is of engine edition ', @edition,
+        CASE @edition WHEN 5 THEN N', Azure SQL Database, which has none.' ELSE N', which Redial is not made for.' END),
+        N'use SQL Server 2016 SP1 or later, or Azure SQL Managed Instance.');
+ELSE IF @edition <> 8
+        AND (CONVERT(int, PARSENAME(@version, 4)) < 13
+             OR (CONVERT(int, PARSENAME(@version, 4)) = 13 AND CONVERT(int, PARSENAME(@version, 2)) < 4001))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50222, CONCAT(N'This server is version ', @version, N'; needed is 13.0.4001, SQL Server 2016 SP1, or later.'),
+        N'install a service pack of 2016 or a later version.');
+
+/* -- 2  The database. Its row of sys.databases is visible to whoever is in it ------------------------- */
+IF DB_ID() BETWEEN 1 AND 4
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50223, CONCAT(@here, N' is a system database.'), N'USE the database the messages belong to, and run it again.');
+
+IF CONVERT(nvarchar(128), DATABASEPROPERTYEX(DB_NAME(), N'Updateability')) <> N'READ_WRITE'
+    INSERT INTO @found (Number, Problem, NextStep)
+    SELECT 50223, CONCAT(@here, N' cannot be written to here: it is ',
+            CASE WHEN d.group_database_id IS NOT NULL THEN N'a secondary replica of an availability group.'
+                 WHEN d.is_in_standby = 1 THEN N'a standby for log shipping.' ELSE N'READ_ONLY.' END),
+        CASE WHEN d.group_database_id IS NOT NULL THEN N'connect to the primary replica (the listener leads there).'
+             WHEN d.is_in_standby = 1 THEN N'connect to the server it is restored from.'
+             ELSE CONCAT(N'ALTER DATABASE ', @here, N' SET READ_WRITE;') END
+    FROM sys.databases AS d
+    WHERE d.database_id = DB_ID();
+
+/* In single user mode there is no second session, and so no reader (F-491). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N' is in single user mode, so no queue could be read beside you.'),
+    CONCAT(N'ALTER DATABASE ', @here, N' SET MULTI_USER;')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.user_access = 1;
+
+/* OPENJSON is there from level 130 on (its page). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N' has compatibility level ', d.compatibility_level, N'; needed is 130 or more.'),
+    CONCAT(N'try your application at 130; then ALTER DATABASE ', @here, N' SET COMPATIBILITY_LEVEL = 130;')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.compatibility_level < 130;
+
+/* A restored or attached copy may have an owner this server does not know, or two: one in master, one in
+   the database. Activation and EXECUTE AS then fail with 15517 or 33009 (F-492). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, CASE WHEN d.owner_sid IS NULL OR SUSER_SNAME(d.owner_sid) IS NULL
+                                      THEN N' has an owner this server does not know'
+                                 ELSE N' has one owner in sys.databases and another as user dbo' END,
+        N', so activation and EXECUTE AS would fail.'),
+    CONCAT(N'ALTER AUTHORIZATION ON DATABASE::', @here, N' TO [sa]; or to another login of this server.')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND (d.owner_sid IS NULL
+       OR SUSER_SNAME(d.owner_sid) IS NULL
+       OR NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N'dbo' AND dp.sid = d.owner_sid));
+
+/* ENABLE_BROKER is refused on an availability group (1468, F-483); 10_broker switches it on elsewhere. */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50224, CONCAT(N'Service Broker is off in ', @here, N', which is in an availability group, and the server refuses to switch it on there.'),
+    CONCAT(N'on the primary replica ALTER AVAILABILITY GROUP its name REMOVE DATABASE ', @here, N'; then ALTER DATABASE ', @here,
+        N' SET ENABLE_BROKER; then add the database to the group again, on the secondaries by a fresh restore or automatic seeding.')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NOT NULL AND @edition <> 8;
+
+/* ENABLE_BROKER needs the database for itself (F-101), and NO_WAIT gives up at once: who is in the way? Who
+   may not see other sessions (VIEW SERVER STATE) gets the server's own refusal, from 10_broker. Up to five. */
+IF @edition <> 8
+   AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL)
+   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID)
 BEGIN
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE SCHEMA'), 0) = 0
-        SET @missing = @missing + N', CREATE SCHEMA';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE TABLE'), 0) = 0
-        SET @missing = @missing + N', CREATE TABLE';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE PROCEDURE'), 0) = 0
-        SET @missing = @missing + N', CREATE PROCEDURE';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE QUEUE'), 0) = 0
-        SET @missing = @missing + N', CREATE QUEUE';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE SERVICE'), 0) = 0
-        SET @missing = @missing + N', CREATE SERVICE';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE CONTRACT'), 0) = 0
-        SET @missing = @missing + N', CREATE CONTRACT';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE MESSAGE TYPE'), 0) = 0
-        SET @missing = @missing + N', CREATE MESSAGE TYPE';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE ROLE'), 0) = 0
-        SET @missing = @missing + N', CREATE ROLE';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'ALTER ANY USER'), 0) = 0
-        SET @missing = @missing + N', ALTER ANY USER';
-    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'ALTER ANY SCHEMA'), 0) = 0
-        SET @missing = @missing + N', ALTER ANY SCHEMA';
-    SET @missing = N'CONTROL on the database' + @missing;
+    DECLARE @sessions nvarchar(1200) = N'';
+    DECLARE @session int = 0;
+    DECLARE @told int = 0;
+    WHILE @told < 5
+          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session)
+    BEGIN
+        SELECT TOP (1) @session = s.session_id,
+            @sessions = CONCAT(@sessions, CASE @sessions WHEN N'' THEN N'' ELSE N'; ' END, N'session ', s.session_id, N', login ', LEFT(s.login_name, 60),
+                N', host ', LEFT(ISNULL(s.host_name, N'unknown'), 40), N', program ', LEFT(ISNULL(s.program_name, N'unknown'), 60),
+                N', since ', CONVERT(nvarchar(19), s.login_time, 120))
+        FROM sys.dm_exec_sessions AS s
+        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session
+        ORDER BY s.session_id;
+        SET @told = @told + 1;
+    END;
+    INSERT INTO @found (Number, Problem, NextStep)
+    SELECT 50226, CONCAT(N'Service Broker is off, and switching it on needs ', @here, N' for itself, but ', COUNT(*), N' other sessions are in it: ', @sessions, N'.'),
+        N'let them end and deploy again, in a quiet hour; or say how else in database.enable_broker: wait for them (new ones then queue), or immediate, which cuts them off.'
+    FROM sys.dm_exec_sessions AS s
+    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID;
+END;
+
+/* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
+         GRANT, ALTER DATABASE. Membership of a fixed role is changed by its members only (ALTER ROLE page) - */
+DECLARE @missing nvarchar(1000) = N'';
+IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CONTROL'), 0) = 0
+BEGIN
+    SELECT @missing = N'CONTROL on the database';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE SCHEMA'), 0) = 0 SET @missing = @missing + N', CREATE SCHEMA';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE TABLE'), 0) = 0 SET @missing = @missing + N', CREATE TABLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE PROCEDURE'), 0) = 0 SET @missing = @missing + N', CREATE PROCEDURE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE QUEUE'), 0) = 0 SET @missing = @missing + N', CREATE QUEUE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE SERVICE'), 0) = 0 SET @missing = @missing + N', CREATE SERVICE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE CONTRACT'), 0) = 0 SET @missing = @missing + N', CREATE CONTRACT';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE MESSAGE TYPE'), 0) = 0 SET @missing = @missing + N', CREATE MESSAGE TYPE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE ROLE'), 0) = 0 SET @missing = @missing + N', CREATE ROLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'ALTER ANY USER'), 0) = 0 SET @missing = @missing + N', ALTER ANY USER';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'ALTER ANY SCHEMA'), 0) = 0 SET @missing = @missing + N', ALTER ANY SCHEMA';
 END
 ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
         AND ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0
     SET @missing = N'membership in db_owner (only members change that role, and this configuration adds one)';
-
 IF @missing <> N''
-BEGIN
-    SET @errors = LEFT(CONCAT(N'User ', QUOTENAME(USER_NAME()), N' of database ', QUOTENAME(DB_NAME()),
-        N' cannot deploy configuration audit. Missing: ', @missing,
-        N'. Nothing was done. Next: have a member of db_owner deploy, or let one run ALTER ROLE [db_owner] ADD MEMBER ',
-        QUOTENAME(USER_NAME()), N';'), 2000);
-    SET @errors = REPLACE(@errors, N'%', N'%%');   /* F-133 */
-    THROW 50200, @errors, 1;
-END;
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50200, CONCAT(N'User ', @me, N' of database ', @here, N' cannot deploy configuration audit. Missing: ', @missing, N'.'),
+        CONCAT(N'have a member of db_owner deploy, or let one run ALTER ROLE [db_owner] ADD MEMBER ', @me, N';'));
 
-/* ----------------------------------------------------------------------------------------- */
-/* 2  Principals that are there already must be of the kind we would make                      */
-/* ----------------------------------------------------------------------------------------- */
-/* A type_desc has Latin1_General_CI_AS_KS_WS whatever the database has, and two collations in one
-   concatenation are refused (468) before anything runs (page Collation Precedence). */
-SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
-    N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login. ')
-FROM sys.database_principals AS dp
-WHERE dp.name = N'audit_module'
-  AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4);
-SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
-    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
-FROM sys.database_principals AS dp
-WHERE dp.name = N'audit_sender'
-  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
-    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
-FROM sys.database_principals AS dp
-WHERE dp.name = N'audit_operator'
-  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
-    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
-FROM sys.database_principals AS dp
-WHERE dp.name = N'audit_reader'
-  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+/* -- 4  Principals that are there already must be of the kind we would make. A type_desc has a collation of
+         its own, and two in one concatenation are refused before anything runs (468) ------------------- */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50202, CONCAT(N'[roles].', k.ConfigKey, N' ', QUOTENAME(dp.name), N' is a ',
+        LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END,
+        CASE k.ConfigKey WHEN N'module' THEN N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login.'
+                         ELSE N'; allowed: a new name, or a database role of yours.' END),
+    N'change the name in the configuration, render, deploy.'
+FROM (VALUES (N'module', N'audit_module'), (N'sender', N'audit_sender'),
+             (N'operator', N'audit_operator'), (N'reader', N'audit_reader')) AS k(ConfigKey, Name)
+INNER JOIN sys.database_principals AS dp ON dp.name = k.Name
+WHERE (k.ConfigKey = N'module' AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4))
+   OR (k.ConfigKey <> N'module' AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0));
 
-IF @errors <> N''
-BEGIN
-    SET @errors = REPLACE(LEFT(CONCAT(RTRIM(@errors), N' Nothing was done. Next: change the names in the configuration, render, deploy.'), 2000), N'%', N'%%');
-    THROW 50202, @errors, 1;
-END;
-
-/* ----------------------------------------------------------------------------------------- */
-/* 3  One principal per configuration: an owner of two could end the conversations of both     */
-/* ----------------------------------------------------------------------------------------- */
-SELECT TOP (1) @errors = CONCAT(N'[roles].module ', QUOTENAME(dp.name), N' owns schema ', QUOTENAME(s.name),
-    N' as well, so the procedures of this configuration could change what is in it. Nothing was done. ',
-    N'Next: another name for [roles].module, render, deploy.')
+/* One principal for each configuration: an owner of two could end the conversations of both. */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50203, CONCAT(N'[roles].module ', QUOTENAME(dp.name), N' owns schema ', QUOTENAME(s.name),
+        N' as well, so the procedures of this configuration could change what is in it.'),
+    N'another name for [roles].module, render, deploy.'
 FROM sys.database_principals AS dp
 INNER JOIN sys.schemas AS s ON s.principal_id = dp.principal_id
 WHERE dp.name = N'audit_module'
   AND s.schema_id <> ISNULL(SCHEMA_ID(N'audit'), -1)
 ORDER BY s.schema_id;
 
-IF @errors <> N''
-BEGIN
-    SET @errors = REPLACE(LEFT(@errors, 2000), N'%', N'%%');
-    THROW 50203, @errors, 1;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 05_03_names.check.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Is a name we need somebody else's? A schema that was there before, dbo say, may hold a table, view, procedure
-   or type of an application: the script of a module would replace it, that of a table would take it for ours,
-   and a later purge would drop it. Names of every choice are asked for, for a choice may change. */
+/* -- 6  Is a name we need somebody else's? A schema that was there before, dbo say, may hold a table, view,
+         procedure or type of an application: a module's script would replace it, a table's would take it
+         for ours, and a later purge would drop it. Names of every choice are asked for: one may change --- */
 DECLARE @foreign TABLE (Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Shown nvarchar(400) NOT NULL);
 DECLARE @names nvarchar(1200) = N'';
-DECLARE @refusal nvarchar(2048);
-DECLARE @count int;
-DECLARE @ordinal int = 1;
-DECLARE @before bit = 0;
-IF EXISTS (SELECT 1 FROM sys.objects AS o
-              WHERE o.object_id = OBJECT_ID(N'[audit].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name)
-                AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[audit].[DeploymentHistory]')))
-    SET @before = 1;        /* an installation whose tables have no mark yet: migration 6 gives it to them */
-
-/* A type_desc has a collation of its own, see 05_01. */
+DECLARE @foreigners int;
+DECLARE @next int = 1;
 INSERT INTO @foreign (Shown)
 SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ',
     N'[audit].', QUOTENAME(o.name))
 FROM (VALUES
-    (N'table', N'ConversationLog'),
-    (N'table', N'DeadLetter'),
-    (N'table', N'DeploymentHistory'),
-    (N'table', N'ErrorLog'),
-    (N'table', N'Everlasting'),
-    (N'table', N'Gate'),
-    (N'table', N'IdleWatch'),
-    (N'table', N'Inbox'),
-    (N'table', N'KeySequence'),
-    (N'table', N'Landing'),
-    (N'table', N'LandingAcknowledged'),
-    (N'table', N'Migration'),
-    (N'table', N'OperatorLog'),
-    (N'view', N'Outbox'),
-    (N'trigger', N'Outbox_Insert'),
-    (N'table', N'OwnedObject'),
-    (N'table', N'PoisonAttempt'),
-    (N'table', N'SendLedger'),
-    (N'table', N'SentMessage'),
-    (N'table', N'SessionConversations'),
-    (N'table', N'Setting'),
-    (N'table', N'SkippedNumber'),
-    (N'function', N'ufn_Conversations'),
-    (N'function', N'ufn_HealthBroker'),
-    (N'function', N'ufn_HealthConversations'),
-    (N'function', N'ufn_HealthData'),
-    (N'function', N'ufn_HealthPending'),
-    (N'function', N'ufn_HealthQueues'),
-    (N'function', N'ufn_Leaked'),
-    (N'function', N'ufn_Pending'),
-    (N'function', N'ufn_QueuePages'),
-    (N'function', N'ufn_Queues'),
-    (N'function', N'ufn_ReadBatch'),
-    (N'function', N'ufn_ReadEnvelope'),
-    (N'function', N'ufn_WriteEnvelope'),
-    (N'procedure', N'usp_AcknowledgeLanding'),
-    (N'procedure', N'usp_AcquireConversation'),
-    (N'procedure', N'usp_ArmTimer'),
-    (N'procedure', N'usp_BeginConversation'),
-    (N'procedure', N'usp_BeginPartition'),
-    (N'procedure', N'usp_CheckHealth'),
-    (N'procedure', N'usp_CloseDialogs'),
-    (N'procedure', N'usp_CloseEverlasting'),
-    (N'procedure', N'usp_CloseGate'),
-    (N'procedure', N'usp_Drain'),
-    (N'procedure', N'usp_EndLeaked'),
-    (N'procedure', N'usp_EndLeakedOne'),
-    (N'procedure', N'usp_EndPartition'),
-    (N'procedure', N'usp_FindPoison'),
-    (N'procedure', N'usp_Health'),
-    (N'procedure', N'usp_InTheWay'),
-    (N'procedure', N'usp_LandBatch'),
-    (N'procedure', N'usp_LandRow'),
-    (N'procedure', N'usp_LogError'),
-    (N'procedure', N'usp_MoveCopies'),
-    (N'procedure', N'usp_OpenGate'),
-    (N'procedure', N'usp_PurgeDeadLetter'),
-    (N'procedure', N'usp_PurgeInbox'),
-    (N'procedure', N'usp_PurgeLanding'),
-    (N'procedure', N'usp_PurgeLogs'),
-    (N'procedure', N'usp_PurgePoison'),
-    (N'procedure', N'usp_PurgeSendLedger'),
-    (N'procedure', N'usp_QueueTrouble'),
-    (N'procedure', N'usp_ReadErrorBody'),
-    (N'procedure', N'usp_RecordPoison'),
-    (N'procedure', N'usp_RecycleConversation'),
-    (N'procedure', N'usp_RecycleInOneTransaction'),
-    (N'procedure', N'usp_ReopenGate'),
-    (N'procedure', N'usp_ReorganizeQueue'),
-    (N'procedure', N'usp_ReplayDeadLetter'),
-    (N'procedure', N'usp_Resend'),
-    (N'procedure', N'usp_ResendPending'),
-    (N'procedure', N'usp_ResendStranded'),
-    (N'procedure', N'usp_RetireIdle'),
-    (N'procedure', N'usp_SeesPending'),
-    (N'procedure', N'usp_Send'),
-    (N'procedure', N'usp_SendBatch'),
-    (N'procedure', N'usp_SendEndOfStream'),
-    (N'procedure', N'usp_SenderActivation'),
-    (N'procedure', N'usp_SendMessages'),
-    (N'procedure', N'usp_SendPrivately'),
-    (N'procedure', N'usp_StartQueue'),
-    (N'procedure', N'usp_TargetActivation'),
-    (N'procedure', N'usp_WaitForEnds'),
-    (N'procedure', N'usp_WaitForSlot'),
-    (N'view', N'vw_Conversations'),
-    (N'view', N'vw_DeadLetters'),
-    (N'view', N'vw_Errors'),
-    (N'view', N'vw_FailedConversations'),
-    (N'view', N'vw_Pending'),
-    (N'view', N'vw_Queues'),
-    (N'view', N'vw_Unlanded'),
-    (N'queue', N'InitiatorQueue'),
-    (N'queue', N'TargetQueue')
+    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentHistory'),
+    (N'TABLE', N'ErrorLog'), (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'),
+    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
+    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'),
+    (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
+    (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'), (N'TABLE', N'SkippedNumber'),
+    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
+    (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
+    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
+    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
+    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
+    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
+    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
+    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendPending'),
+    (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
+    (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
+    (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
+    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
+    (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+(N'QUEUE', N'InitiatorQueue'), (N'QUEUE', N'TargetQueue')
 ) AS k(Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name
-WHERE ISNULL(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END, N'') <> k.Kind
-   OR CASE WHEN (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+INNER JOIN sys.objects AS o
+    ON o.schema_id = SCHEMA_ID(N'audit')
+   AND (o.name = k.Name
+        OR (k.Kind = N'TABLE' AND o.name = N'PK_' + k.Name      /* the name of our table's key on another table */
+            AND o.parent_object_id <> ISNULL(OBJECT_ID(N'[audit].' + QUOTENAME(k.Name), N'U'), 0)))
+WHERE ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END, N'') <> k.Kind
+   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1
-           WHEN @before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name) THEN 1
-           WHEN @before = 1 AND o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
-             INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
-             WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-     OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
-                WHERE sq.object_id = o.object_id
-                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P')))) THEN 1
-           ELSE 0 END = 0
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
 SELECT CONCAT(N'type ', N'[audit].', QUOTENAME(t.name))
-FROM (VALUES
-    (N'MessageBatch'),
-    (N'ReceivedBatch')
-) AS k(Name)
-INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'audit') AND t.name = k.Name
-WHERE NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made')
-           OR (@before = 1 AND EXISTS (SELECT 1 FROM sys.table_types AS tt
-            INNER JOIN sys.columns AS col ON col.object_id = tt.type_table_object_id
-            WHERE tt.user_type_id = t.user_type_id
-              AND ((tt.name = N'MessageBatch' AND col.name = N'MessageKey') OR (tt.name = N'ReceivedBatch' AND col.name = N'MessageSequence')))));
+FROM sys.types AS t
+WHERE t.schema_id = SCHEMA_ID(N'audit')
+  AND t.name IN (N'MessageBatch', N'ReceivedBatch')
+  AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
+
+SET @foreigners = (SELECT COUNT(*) FROM @foreign);
+WHILE @next <= 5 AND @next <= @foreigners
+BEGIN
+    SELECT @names = @names + CASE @next WHEN 1 THEN N'' ELSE N', ' END + LEFT(f.Shown, 200) FROM @foreign AS f WHERE f.Ordinal = @next;
+    SET @next = @next + 1;
+END;
+IF @foreigners > 0
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50208, CONCAT(N'There already, and not made by Redial: ', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N' and ', @foreigners - 5, N' more') ELSE N'' END,
+        N'. A deployment would replace it and a removal drop it.'),
+        N'a schema of its own for configuration audit ([schema] in its file), render, deploy; or rename what is there.');
+
+/* -- 7  Message types, contract and services are the whole database's. Ours may share a type or a contract
+         with others, who keep its validation; a contract cannot be altered; a service is one's own. Names
+         byte for byte (F-376) ------------------------------------------------------------------------- */
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event' AND mt.validation <> 'N')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50193, N'Message type ''//redial/audit/event'' has another validation in this database, and somebody else uses it.', N'use its validation, or a type of another name.');
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50193, N'Message type ''EndOfStream'' has another validation in this database, and somebody else uses it.', N'use its validation, or a type of another name.');
+
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50192, CONCAT(N'Message type ''', t.Name, N''' is not in the contract ''//redial/audit/contract'' of this database, and a contract cannot be altered.'),
+    N'give contract.name a new value and list the old one in contract.previous; then deploy.'
+FROM (VALUES (N'//redial/audit/event', 0), (N'EndOfStream', 0)) AS t(Name, IsAnswer)
+INNER JOIN sys.service_contracts AS sc ON sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract'
+WHERE NOT EXISTS (SELECT 1
+                  FROM sys.service_contract_message_usages AS u
+                  INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                  WHERE u.service_contract_id = sc.service_contract_id
+                    AND mt.name = t.Name COLLATE Latin1_General_BIN2
+                    AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
+                    AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
+
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50194, N'Service ''//redial/audit/initiator'' is in this database already and was not made by a deployment of schema ''audit''.', N'choose another name for it in [services].');
+
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50194, N'Service ''//redial/audit/target'' is in this database already and was not made by a deployment of schema ''audit''.', N'choose another name for it in [services].');
+
+/* By a text of its own, as above. */
+DECLARE @module nvarchar(400) = NULL;
+IF COL_LENGTH(N'[audit].[Setting]', N'Name') IS NOT NULL AND COL_LENGTH(N'[audit].[Setting]', N'Value') IS NOT NULL
+    EXECUTE sys.sp_executesql N'SELECT @module = st.Value FROM [audit].[Setting] AS st WHERE st.Name = N''roles.module'';',
+        N'@module nvarchar(400) OUTPUT', @module = @module OUTPUT;
+IF @module <> N'audit_module'
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50195, N'The installed procedures of schema ''audit'' run as another user than roles.module says, and it owns the services.',
+        N'uninstall, then deploy (data stays).');
+
+/* -- 8  Has a later version been here? Its migrations have changed tables in a way this script knows
+         nothing of. After its own uninstall.sql this one works: migrations only add (35_migrations) ----- */
+DECLARE @later nvarchar(200) = NULL;
+IF COL_LENGTH(N'[audit].[Migration]', N'Number') IS NOT NULL
+   AND COL_LENGTH(N'[audit].[Migration]', N'Name') IS NOT NULL
+   AND COL_LENGTH(N'[audit].[DeploymentHistory]', N'Version') IS NOT NULL
+    EXECUTE sys.sp_executesql
+        N'SELECT TOP (1) @later = CONCAT(m.Number, N'' '', m.Name, N'' (version '', h.Version, N'')'') FROM [audit].[Migration] AS m OUTER APPLY (SELECT TOP (1) dh.Version FROM [audit].[DeploymentHistory] AS dh ORDER BY dh.DeploymentId DESC) AS h WHERE m.Number > 0 AND ISNULL(h.Version, N'''') <> N''uninstalled'' ORDER BY m.Number DESC;',
+        N'@later nvarchar(200) OUTPUT', @later = @later OUTPUT;
+IF @later IS NOT NULL
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50225, CONCAT(N'A later version of Redial is installed in schema [audit]: its migration ', @later,
+        N' is unknown to this script, 0.1.0.'),
+        N'deploy the later version; or run its uninstall.sql (data stays), then this script.');
 
 
-SET @count = (SELECT COUNT(*) FROM @foreign);
+/* -- All of it, once. One kind of finding keeps its own number. THROW takes 2,048 characters (its page),
+      so of many the rest is printed. ---------------------------------------------------------------- */
+DECLARE @count int = (SELECT COUNT(*) FROM @found);
+DECLARE @ordinal int = 0;
+DECLARE @fit int = 0;
+DECLARE @number int;
+DECLARE @line nvarchar(2600);
+DECLARE @refusal nvarchar(2048);
 IF @count > 0
 BEGIN
-    WHILE @ordinal <= 5 AND EXISTS (SELECT 1 FROM @foreign AS f WHERE f.Ordinal = @ordinal)
+    SELECT @number = CASE WHEN MIN(f.Number) = MAX(f.Number) THEN MIN(f.Number) ELSE 50221 END FROM @found AS f;
+    SET @refusal = CASE @count WHEN 1 THEN N'' ELSE CONCAT(@count, N' things are in the way, and nothing was done.') END;
+    WHILE @ordinal < @count
     BEGIN
-        SELECT @names = @names + CASE @ordinal WHEN 1 THEN N'' ELSE N', ' END + LEFT(f.Shown, 200) FROM @foreign AS f WHERE f.Ordinal = @ordinal;
-        SET @ordinal = @ordinal + 1;
+        SELECT TOP (1) @ordinal = f.Ordinal,
+            @line = CASE @count WHEN 1 THEN CONCAT(f.Problem, N' Nothing was done. Next: ', f.NextStep)
+                                ELSE CONCAT(N' (', f.Ordinal, N') ', f.Problem, N' Next: ', f.NextStep) END
+        FROM @found AS f
+        WHERE f.Ordinal > @ordinal
+        ORDER BY f.Ordinal;
+        IF @count > 1
+            PRINT @line;
+        IF @fit = @ordinal - 1 AND LEN(@refusal) + LEN(@line) <= 1900
+            SELECT @refusal = CONCAT(@refusal, @line), @fit = @ordinal;
     END;
-    IF @count > 5
-        SET @names = CONCAT(@names, N' and ', @count - 5, N' more');
-    SET @refusal = REPLACE(LEFT(CONCAT(N'There already, and not made by Redial: ', @names,
-        N'. A deployment would replace it and a removal drop it. Nothing was done. Next: a schema of its own for configuration audit ([schema] in its file), render, deploy; or rename what is there.'), 2000), N'%', N'%%');   /* F-133 */
-    THROW 50208, @refusal, 1;
+    IF @fit < @count
+        SET @refusal = CONCAT(@refusal, CASE @fit WHEN 0 THEN LEFT(@line, 1900) ELSE CONCAT(N' ', @count - @fit, N' more are printed above.') END);
+    SET @refusal = REPLACE(@refusal, N'%', N'%%');      /* F-133 */
+    THROW @number, @refusal, 1;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 10_broker.option.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Service Broker must be on. ENABLE_BROKER keeps the broker's guid and needs the database for
    itself (F-101). database.enable_broker says how it may come by that, once, where the broker is off:
-   rollback_immediate cuts every other session of the database off; wait lets them end, however long
-   that takes (ALTER DATABASE heeds no LOCK_TIMEOUT); never leaves it to you, in a quiet hour.
+   no_wait gives up when anybody else is in the database (05_preflight names them); immediate cuts every
+   other session off; wait lets them end, however long that takes (ALTER DATABASE heeds no LOCK_TIMEOUT),
+   and whoever comes meanwhile may queue behind it; with never this script is not there.
    A restored copy beside its original is refused (9772): only you can know whether it may have
    NEW_BROKER, which deletes its conversations. Managed Instance (engine edition 8) has it on and
    refuses the statement (F-102), so it is issued only where it is off and may be switched. */
 IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) <> 8
    AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0)
 BEGIN
-    ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
+    ALTER DATABASE CURRENT SET ENABLE_BROKER WITH NO_WAIT;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 20_01_module.user.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* The one principal every procedure of this configuration runs as: a user nobody can log in with.
    It owns the schema and the services, so ownership gives it nearly all it needs and the application
    is granted EXECUTE on usp_Send alone. One transaction: what is made is marked as made (F-190). */
+DECLARE @property int;
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
 IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
     CREATE USER [audit_module] WITHOUT LOGIN;
     EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
         @level0type = N'USER', @level0name = N'audit_module';
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and only a member cleans up a
    conversation that is CLOSED. Without this membership vw_Pending and usp_Health do not say why a message
    waits, and usp_EndLeaked leaves those; nothing is lost by it, for what is sent again is our own copy.
-   The mark says that the membership is ours to take away; a mark without it does no harm. */
+   The mark says that the membership is ours to take away. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
-    DECLARE @property int;
     IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 4   /* USER */
                  AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
@@ -354,13 +430,11 @@ BEGIN
     END;
     ALTER ROLE [db_owner] ADD MEMBER [audit_module];
 END;
+COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 20_02_schema.schema.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 IF SCHEMA_ID(N'audit') IS NULL
 BEGIN
     DECLARE @property int;
@@ -373,137 +447,108 @@ BEGIN
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+END
 /* A schema that was there before keeps its owner; the module user needs its objects all the same.
    Only then: a grant to the owner itself is refused with message 4624 (F-140). */
-IF EXISTS (SELECT 1 FROM sys.schemas AS s
-           WHERE s.name = N'audit'
-             AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
+ELSE IF EXISTS (SELECT 1 FROM sys.schemas AS s
+                WHERE s.name = N'audit'
+                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
     GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 20_03_roles.role.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
+-- 20_03_usp_Mark.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_Mark]
+    @kind nvarchar(30),     /* TABLE, QUEUE, TYPE of this schema; MESSAGE TYPE, CONTRACT, SERVICE, USER (a role too) */
+    @name sysname,
+    @made bit = 1           /* 0: it may have been there before; this configuration uses it */
+AS
+/* Redial 0.1.0, configuration audit.
+   For deployments only. Marks what one has made (Redial.made) and, on what configurations can share, that
+   this one uses it (Redial.user.<id of its schema>). Called in the transaction that makes the object: a
+   mark that cannot be set ends both. sp_addextendedproperty raises and returns, which ends no batch,
+   XACT_ABORT or not (F-361), so its return code is asked for. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @property int;
+    DECLARE @user sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+
+    IF @kind IN (N'TABLE', N'QUEUE', N'TYPE')
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = N'SCHEMA', @level0name = N'audit', @level1type = @kind, @level1name = @name;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        RETURN;
+    END;
+
+    IF @made = 1
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = @kind, @level0name = @name;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+
+    /* Marked by an earlier deployment? Names of the broker's objects are compared byte for byte (F-376). */
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.name = @user AND ep.class = CASE @kind WHEN N'USER' THEN 4 WHEN N'MESSAGE TYPE' THEN 15 WHEN N'CONTRACT' THEN 16 ELSE 17 END
+                 AND ep.major_id = CASE @kind
+                     WHEN N'USER' THEN DATABASE_PRINCIPAL_ID(@name)
+                     WHEN N'MESSAGE TYPE' THEN (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
+                     WHEN N'CONTRACT' THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name)
+                     ELSE (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @name) END)
+        RETURN;
+    EXECUTE @property = sys.sp_addextendedproperty @name = @user, @value = N'audit',
+        @level0type = @kind, @level0name = @name;
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 20_04_roles.role.sql
+/* Roles, and the module user: configurations may share them, so each leaves its own mark, and the last
+   one out drops what was made. */
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
+EXECUTE [audit].[usp_Mark] N'USER', N'audit_module', @made = 0;
 IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
     CREATE ROLE [audit_sender];
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_sender';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+    EXECUTE [audit].[usp_Mark] N'USER', N'audit_sender';
+END
+ELSE
+    EXECUTE [audit].[usp_Mark] N'USER', N'audit_sender', @made = 0;
 IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
     CREATE ROLE [audit_operator];
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_operator';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+    EXECUTE [audit].[usp_Mark] N'USER', N'audit_operator';
+END
+ELSE
+    EXECUTE [audit].[usp_Mark] N'USER', N'audit_operator', @made = 0;
 IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
     CREATE ROLE [audit_reader];
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_reader';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 20_04_marks.property.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Principals may be shared by configurations: each leaves its own mark, and the last one out drops. */
-DECLARE @property int;
-SET XACT_ABORT ON;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
-IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_module';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_sender';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_operator';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'USER', @level0name = N'audit_reader';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
+    EXECUTE [audit].[usp_Mark] N'USER', N'audit_reader';
+END
+ELSE
+    EXECUTE [audit].[usp_Mark] N'USER', N'audit_reader', @made = 0;
+COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_ConversationLog.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* One row per dialog this side began: without it nobody can audit what was sent.
    Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
    later change is made by a transaction that owns the dialog's conversation group. So a row of this
    table is never waited for while its owner waits for the group (F-127). */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[ConversationLog]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[ConversationLog]
     (
@@ -512,8 +557,7 @@ BEGIN
         ConfigId int NOT NULL,
         ConversationKey nvarchar(200) NULL,
         ResendOf uniqueidentifier NULL,
-        BegunUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
+        BegunUtc datetime2(3) NOT NULL CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
         EndOfStreamUtc datetime2(3) NULL,
         EndedUtc datetime2(3) NULL,
         Messages bigint NULL,
@@ -522,33 +566,20 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [audit].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'ConversationLog';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'ConversationLog';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_DeadLetter.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
 IF OBJECT_ID(N'[audit].[DeadLetter]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[DeadLetter]
     (
         DeadLetterId bigint IDENTITY (1, 1) NOT NULL,
-        AddedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        AddedUtc datetime2(3) NOT NULL CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         Side nvarchar(10) NOT NULL,
         ConversationId uniqueidentifier NULL,
         ConversationHandle uniqueidentifier NOT NULL,
@@ -557,63 +588,42 @@ BEGIN
         Body varbinary(max) NULL,
         Code int NULL,
         Reason nvarchar(3000) NULL,
+        HandledUtc datetime2(3) NULL,           /* this and the rest: what an operator did with it */
+        HandledBy nvarchar(128) NULL,
+        Handling nvarchar(10) NULL,
+        HandlingReason nvarchar(400) NULL,
         CONSTRAINT [PK_DeadLetter] PRIMARY KEY CLUSTERED (DeadLetterId)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'DeadLetter';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'DeadLetter';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_DeploymentHistory.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 IF OBJECT_ID(N'[audit].[DeploymentHistory]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[DeploymentHistory]
     (
         DeploymentId int IDENTITY (1, 1) NOT NULL,
-        DeployedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
-        DeployedBy nvarchar(128) NOT NULL
-            CONSTRAINT [DF_DeploymentHistory_DeployedBy] DEFAULT (ORIGINAL_LOGIN()),
+        DeployedUtc datetime2(3) NOT NULL CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
+        DeployedBy nvarchar(128) NOT NULL CONSTRAINT [DF_DeploymentHistory_DeployedBy] DEFAULT (ORIGINAL_LOGIN()),
         ConfigName nvarchar(128) NOT NULL,
         Version nvarchar(30) NOT NULL,
         ContentHash char(64) NOT NULL,
         CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'DeploymentHistory';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'DeploymentHistory';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_ErrorLog.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
    LOG, which their principal may not use (2778, F-117). */
 IF OBJECT_ID(N'[audit].[ErrorLog]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[ErrorLog]
     (
         ErrorLogId bigint IDENTITY (1, 1) NOT NULL,
-        AddedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_ErrorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        AddedUtc datetime2(3) NOT NULL CONSTRAINT [DF_ErrorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         ProcedureName nvarchar(128) NOT NULL,
         ConversationHandle uniqueidentifier NULL,
         MessageSequence bigint NULL,
@@ -622,89 +632,51 @@ BEGIN
         ErrorMessage nvarchar(4000) NULL,
         CONSTRAINT [PK_ErrorLog] PRIMARY KEY CLUSTERED (ErrorLogId)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'ErrorLog';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'ErrorLog';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_Gate.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
    drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
 IF OBJECT_ID(N'[audit].[Gate]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[Gate]
     (
         ConfigId int NOT NULL,
         IsOpen bit NOT NULL,
-        ChangedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_Gate_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
-        ChangedBy nvarchar(128) NOT NULL
-            CONSTRAINT [DF_Gate_ChangedBy] DEFAULT (ORIGINAL_LOGIN()),
+        ChangedUtc datetime2(3) NOT NULL CONSTRAINT [DF_Gate_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        ChangedBy nvarchar(128) NOT NULL CONSTRAINT [DF_Gate_ChangedBy] DEFAULT (ORIGINAL_LOGIN()),
         Reason nvarchar(400) NULL,
         CONSTRAINT [PK_Gate] PRIMARY KEY CLUSTERED (ConfigId)
-            WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [audit].[Gate] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Gate';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'Gate';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF NOT EXISTS (SELECT 1 FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)
 BEGIN
     INSERT INTO [audit].[Gate] (ConfigId, IsOpen)
     VALUES (1, 1);
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_IdleWatch.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
    send has to write down when it was: the server counts a dialog's messages anyway (F-171). Only
    usp_RetireIdle reads and writes it. */
 IF OBJECT_ID(N'[audit].[IdleWatch]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[IdleWatch]
     (
         Handle uniqueidentifier NOT NULL,
         SendSequence bigint NOT NULL,
-        SinceUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
+        SinceUtc datetime2(3) NOT NULL CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'IdleWatch';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'IdleWatch';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_Landing.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
    clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
@@ -714,8 +686,6 @@ GO
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
 IF OBJECT_ID(N'[audit].[Landing]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[Landing]
     (
@@ -725,148 +695,95 @@ BEGIN
         MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL,
-        LandedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_Landing_LandedUtc] DEFAULT (SYSUTCDATETIME()),
+        LandedUtc datetime2(3) NOT NULL CONSTRAINT [DF_Landing_LandedUtc] DEFAULT (SYSUTCDATETIME()),
         ConversationKey nvarchar(200) NULL,
         KeySequence bigint NULL,
         MessageId uniqueidentifier NULL,
+        SentUtc datetime2(3) NULL,              /* this and the rest: out of the envelope */
+        SenderLogin nvarchar(128) NULL,
+        SenderApp nvarchar(128) NULL,
+        SenderHost nvarchar(128) NULL,
         CONSTRAINT [PK_Landing] PRIMARY KEY CLUSTERED (RowVersion)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Landing';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    /* Every reader inserts at the end of this key. From 2019 on the server lets them take turns there
+       (CREATE INDEX page); before, the option is a syntax error, so it stands in a text of its own. */
+    IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) = 8
+       OR CONVERT(int, PARSENAME(CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion')), 4)) >= 15
+        EXECUTE sys.sp_executesql N'ALTER INDEX [PK_Landing] ON [audit].[Landing] SET (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON);';
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'Landing';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_LandingAcknowledged.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* How far each reader of Landing has got: rows below the least of these marks may be purged. UpTo is
    a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. */
 IF OBJECT_ID(N'[audit].[LandingAcknowledged]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[LandingAcknowledged]
     (
         Reader nvarchar(128) NOT NULL,
         UpTo binary(8) NOT NULL,
-        ChangedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_LandingAcknowledged_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        ChangedUtc datetime2(3) NOT NULL CONSTRAINT [DF_LandingAcknowledged_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_LandingAcknowledged] PRIMARY KEY CLUSTERED (Reader)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'LandingAcknowledged';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'LandingAcknowledged';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_Migration.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Which numbered migrations (35_) have changed the tables of this schema. */
 IF OBJECT_ID(N'[audit].[Migration]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[Migration]
     (
         Number int NOT NULL,
         Name nvarchar(128) NOT NULL,
-        AppliedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_Migration_AppliedUtc] DEFAULT (SYSUTCDATETIME()),
+        AppliedUtc datetime2(3) NOT NULL CONSTRAINT [DF_Migration_AppliedUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_Migration] PRIMARY KEY CLUSTERED (Number)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Migration';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'Migration';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_OperatorLog.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
 IF OBJECT_ID(N'[audit].[OperatorLog]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[OperatorLog]
     (
         OperatorLogId bigint IDENTITY (1, 1) NOT NULL,
-        AddedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_OperatorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
-        Login nvarchar(128) NOT NULL
-            CONSTRAINT [DF_OperatorLog_Login] DEFAULT (ORIGINAL_LOGIN()),
+        AddedUtc datetime2(3) NOT NULL CONSTRAINT [DF_OperatorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        Login nvarchar(128) NOT NULL CONSTRAINT [DF_OperatorLog_Login] DEFAULT (ORIGINAL_LOGIN()),
         Action nvarchar(60) NOT NULL,
         Detail nvarchar(3000) NULL,
         Reason nvarchar(400) NULL,
         CONSTRAINT [PK_OperatorLog] PRIMARY KEY CLUSTERED (OperatorLogId)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'OperatorLog';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'OperatorLog';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_OwnedObject.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Objects this configuration created that cannot carry a mark (20_security/marks.inc.j2): Agent jobs,
-   broker priorities. Uninstall drops these and nothing else of their kinds. Versions before the marks
-   listed services, the contract and message types here too; migration 4 moved them. */
+   broker priorities. Uninstall drops these and nothing else of their kinds. */
 IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[OwnedObject]
     (
         Kind nvarchar(30) NOT NULL,
         Name nvarchar(128) NOT NULL,
-        CreatedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_OwnedObject_CreatedUtc] DEFAULT (SYSUTCDATETIME()),
+        CreatedUtc datetime2(3) NOT NULL CONSTRAINT [DF_OwnedObject_CreatedUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_OwnedObject] PRIMARY KEY CLUSTERED (Kind, Name)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'OwnedObject';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'OwnedObject';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_PoisonAttempt.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
    rollbacks that switch it off (F-118). */
 IF OBJECT_ID(N'[audit].[PoisonAttempt]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[PoisonAttempt]
     (
@@ -880,27 +797,16 @@ BEGIN
         CONSTRAINT [PK_PoisonAttempt] PRIMARY KEY CLUSTERED
             (ConversationHandle, MessageSequence, MessageType)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'PoisonAttempt';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'PoisonAttempt';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_SendLedger.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* What has been sent in pieces that may be run again (a Spark job's partitions): one row a piece, made
    in the transaction of its messages, so a row tells that all of them went out, and no row that none
    did. Read and written by usp_BeginPartition and usp_EndPartition only. JobId is compared byte by
    byte. MessageCount and ContentHash are NULL inside that transaction alone. */
 IF OBJECT_ID(N'[audit].[SendLedger]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[SendLedger]
     (
@@ -910,31 +816,18 @@ BEGIN
         Chunk int NOT NULL,
         MessageCount bigint NULL,
         ContentHash binary(32) NULL,
-        SentUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_SendLedger_SentUtc] DEFAULT (SYSUTCDATETIME()),
-        SentBy nvarchar(128) NOT NULL
-            CONSTRAINT [DF_SendLedger_SentBy] DEFAULT (ORIGINAL_LOGIN()),
+        SentUtc datetime2(3) NOT NULL CONSTRAINT [DF_SendLedger_SentUtc] DEFAULT (SYSUTCDATETIME()),
+        SentBy nvarchar(128) NOT NULL CONSTRAINT [DF_SendLedger_SentBy] DEFAULT (ORIGINAL_LOGIN()),
         CONSTRAINT [PK_SendLedger] PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
-            WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     /* For the purge alone. No sender changes SentUtc once its row is there. */
     CREATE NONCLUSTERED INDEX [IX_SendLedger_SentUtc]
-        ON [audit].[SendLedger] (SentUtc)
-        WITH (ALLOW_PAGE_LOCKS = OFF);
+        ON [audit].[SendLedger] (SentUtc);
     ALTER TABLE [audit].[SendLedger] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'SendLedger';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'SendLedger';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_SentMessage.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
@@ -944,8 +837,6 @@ GO
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
 IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[SentMessage]
     (
@@ -953,24 +844,14 @@ BEGIN
         MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL,
-        SentUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_SentMessage_SentUtc] DEFAULT (SYSUTCDATETIME()),
+        SentUtc datetime2(3) NOT NULL CONSTRAINT [DF_SentMessage_SentUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_SentMessage] PRIMARY KEY CLUSTERED (ConversationId, MessageSequence)
     );
     ALTER TABLE [audit].[SentMessage] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'SentMessage';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'SentMessage';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_SessionConversations.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
    EndOfStream, once (F-128).
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
@@ -984,14 +865,19 @@ GO
      the proof in docs/facts.md (F-127) does not know. */
 IF OBJECT_ID(N'[audit].[SessionConversations]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[SessionConversations]
     (
         ConfigId int NOT NULL,
         ConversationKey nvarchar(200) NOT NULL,
         Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
+        Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+            CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0),
+        BegunUtc datetime2(3) NULL,             /* pool: NULL stands for an unused slot */
+        RecycleAtUtc datetime2(3) NULL,         /* aged_out: replaced by the first send after this */
+        RecycleAtMessages bigint NULL,          /* aged_out: or after this many messages */
+        TransactionId bigint NULL,              /* pool: who took the slot last */
         CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
@@ -999,360 +885,30 @@ BEGIN
         ON [audit].[SessionConversations] (Handle)
         WITH (ALLOW_PAGE_LOCKS = OFF);
     ALTER TABLE [audit].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'SessionConversations';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'SessionConversations';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_Setting.table.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* The choices installed now: what a later deployment compares itself with. */
 IF OBJECT_ID(N'[audit].[Setting]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [audit].[Setting]
     (
         Name nvarchar(60) NOT NULL,
         Value nvarchar(400) NULL,
-        ChangedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_Setting_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        ChangedUtc datetime2(3) NOT NULL CONSTRAINT [DF_Setting_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_Setting] PRIMARY KEY CLUSTERED (Name)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Setting';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TABLE', N'Setting';
     COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_01_SessionConversations_ages.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 1: when a dialog is to be replaced; which slots of a pool are unused or taken.
-   Additive, in one transaction, and looked up before it runs: again does nothing. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 1)
-BEGIN
-    BEGIN TRANSACTION;
-    ALTER TABLE [audit].[SessionConversations] ADD
-        BegunUtc datetime2(3) NULL,             /* pool: NULL stands for an unused slot */
-        RecycleAtUtc datetime2(3) NULL,         /* aged_out: replaced by the first send after this */
-        RecycleAtMessages bigint NULL,          /* aged_out: or after this many messages */
-        TransactionId bigint NULL;              /* pool: who took the slot last */
-    INSERT INTO [audit].[Migration] (Number, Name)
-    VALUES (1, N'SessionConversations_ages');
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_02_Landing_sender.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 2: who sent a message and when, out of its envelope.
-   Additive, in one transaction, and looked up before it runs: again does nothing. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 2)
-BEGIN
-    BEGIN TRANSACTION;
-    ALTER TABLE [audit].[Landing] ADD
-        SentUtc datetime2(3) NULL,
-        SenderLogin nvarchar(128) NULL,
-        SenderApp nvarchar(128) NULL,
-        SenderHost nvarchar(128) NULL;
-    INSERT INTO [audit].[Migration] (Number, Name)
-    VALUES (2, N'Landing_sender');
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_03_DeadLetter_handling.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 3: what an operator did with a dead letter, who and why.
-   Additive, in one transaction, and looked up before it runs: again does nothing. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 3)
-BEGIN
-    BEGIN TRANSACTION;
-    ALTER TABLE [audit].[DeadLetter] ADD
-        HandledUtc datetime2(3) NULL,
-        HandledBy nvarchar(128) NULL,
-        Handling nvarchar(10) NULL,
-        HandlingReason nvarchar(400) NULL;
-    INSERT INTO [audit].[Migration] (Number, Name)
-    VALUES (3, N'DeadLetter_handling');
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_04_ownership_marks.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 4: what OwnedObject listed is marked on the objects themselves (F-190). Each object in a
-   transaction of its own, and looked up before it is marked: again does nothing. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 4)
-BEGIN
-    IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NOT NULL
-    BEGIN
-        DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [audit].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
-        DECLARE @adoptKind nvarchar(30);
-        DECLARE @adoptName sysname;
-        DECLARE @adoptClass tinyint;
-        DECLARE @adoptId int;
-        DECLARE @adoptStatement nvarchar(400);
-        DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
-
-        /* From before: then the principals and the schema were made the same way. */
-        IF @adoptLeft > 0
-        BEGIN
-            IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 4   /* USER */
-                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
-                     AND ep.name = N'Redial.made')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-            @level0type = N'USER', @level0name = N'audit_module';
-            IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 4   /* USER */
-                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
-                     AND ep.name = N'Redial.made')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-            @level0type = N'USER', @level0name = N'audit_sender';
-            IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 4   /* USER */
-                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
-                     AND ep.name = N'Redial.made')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-            @level0type = N'USER', @level0name = N'audit_operator';
-            IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 4   /* USER */
-                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
-                     AND ep.name = N'Redial.made')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-            @level0type = N'USER', @level0name = N'audit_reader';
-            IF SCHEMA_ID(N'audit') IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 3   /* SCHEMA */
-                     AND ep.major_id = SCHEMA_ID(N'audit')
-                     AND ep.name = N'Redial.made')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-            @level0type = N'SCHEMA', @level0name = N'audit';
-            IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
-               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 4   /* USER */
-                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
-                     AND ep.name = N'Redial.db_owner')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'audit',
-            @level0type = N'USER', @level0name = N'audit_module';
-        END;
-
-        WHILE @adoptLeft > 0
-        BEGIN
-            SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
-            FROM [audit].[OwnedObject] AS o
-            WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
-            SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
-            SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
-
-            BEGIN TRANSACTION;
-            IF @adoptId IS NOT NULL
-            BEGIN
-                IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                               WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
-                    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-                        @level0type = @adoptKind, @level0name = @adoptName;
-                IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                               WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
-                    EXECUTE sys.sp_addextendedproperty @name = @adoptMark, @value = N'audit',
-                        @level0type = @adoptKind, @level0name = @adoptName;
-                IF @adoptClass <> 17
-                BEGIN
-                    SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
-                    EXECUTE sys.sp_executesql @adoptStatement;
-                END;
-            END;
-            DELETE FROM [audit].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
-            COMMIT TRANSACTION;
-            SET @adoptLeft = @adoptLeft - 1;
-        END;
-    END;
-
-    INSERT INTO [audit].[Migration] (Number, Name)
-    VALUES (4, N'ownership_marks');
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_05_settings.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 5: an installation from before Setting had one choice of everything; written down, so that
-   a change can be told from a first deployment. One transaction, and looked up before it runs. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 5)
-BEGIN
-    BEGIN TRANSACTION;
-    IF ISNULL((SELECT TOP (1) h.Version FROM [audit].[DeploymentHistory] AS h
-               ORDER BY h.DeploymentId DESC), N'uninstalled') <> N'uninstalled'
-       AND NOT EXISTS (SELECT 1 FROM [audit].[Setting])
-        INSERT INTO [audit].[Setting] (Name, Value)
-        VALUES
-            (N'conversation.key', N'spid'),
-            (N'conversation.recycle', N'timer'),
-            (N'conversation.order', N'conversation'),
-            (N'conversation.delivery', N'at_least_once'),
-            (N'envelope.who', N'0');
-    INSERT INTO [audit].[Migration] (Number, Name)
-    VALUES (5, N'settings');
-    COMMIT TRANSACTION;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_06_marks_in_schema.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 6: tables, types and queues of before get the mark that tells them from an application's own
-   (F-362). One transaction for them all; a stop after it finds nothing left to mark. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 6)
-BEGIN
-    DECLARE @property int;
-    IF EXISTS (SELECT 1 FROM sys.objects AS o
-                  WHERE o.object_id = OBJECT_ID(N'[audit].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-                (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-                (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-                (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-                (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-                INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-                INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-                WHERE f.Name = o.name)
-                    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                     AND ep.major_id = OBJECT_ID(N'[audit].[DeploymentHistory]')))
-    BEGIN
-        DECLARE @unmarked TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
-        DECLARE @unmarkedKind nvarchar(30);
-        DECLARE @unmarkedName sysname;
-
-        INSERT INTO @unmarked (Kind, Name)
-        SELECT CASE o.type WHEN 'U' THEN N'TABLE' ELSE N'QUEUE' END, o.name
-        FROM sys.objects AS o
-        WHERE o.schema_id = SCHEMA_ID(N'audit')
-          AND ((o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
-                (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
-                (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
-                (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
-                (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
-                INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
-                INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-                WHERE f.Name = o.name))
-               OR (o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
-                 INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
-                 WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-         OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
-                    WHERE sq.object_id = o.object_id
-                      AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P'))))))
-          AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                          WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
-        UNION ALL
-        SELECT N'TYPE', t.name
-        FROM sys.types AS t
-        WHERE t.schema_id = SCHEMA_ID(N'audit')
-          AND EXISTS (SELECT 1 FROM sys.table_types AS tt
-                INNER JOIN sys.columns AS col ON col.object_id = tt.type_table_object_id
-                WHERE tt.user_type_id = t.user_type_id
-                  AND ((tt.name = N'MessageBatch' AND col.name = N'MessageKey') OR (tt.name = N'ReceivedBatch' AND col.name = N'MessageSequence')))
-          AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                          WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
-
-        BEGIN TRANSACTION;
-        WHILE EXISTS (SELECT 1 FROM @unmarked)
-        BEGIN
-            SELECT TOP (1) @unmarkedKind = u.Kind, @unmarkedName = u.Name FROM @unmarked AS u;
-            DELETE FROM @unmarked WHERE Kind = @unmarkedKind AND Name = @unmarkedName;
-            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit', @level0type = N'SCHEMA',
-                @level0name = N'audit', @level1type = @unmarkedKind, @level1name = @unmarkedName;
-            IF ISNULL(@property, 1) <> 0
-                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        END;
-        COMMIT TRANSACTION;
-    END;
-
-    INSERT INTO [audit].[Migration] (Number, Name)
-    VALUES (6, N'marks_in_schema');
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 35_07_copies.migration.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Migration 7: which messages of a dialog have a copy in SentMessage, and under which numbers.
-   Additive, in one transaction, and looked up before it runs: again does nothing. */
-SET XACT_ABORT ON;
-IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 7)
-BEGIN
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    BEGIN TRY
-        /* Senders wait behind this while it waits for one of them: not for long. */
-        SET LOCK_TIMEOUT 30000;
-        BEGIN TRANSACTION;
-        ALTER TABLE [audit].[SessionConversations] ADD
-            ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
-                CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
-        INSERT INTO [audit].[Migration] (Number, Name)
-        VALUES (7, N'copies');
-        COMMIT TRANSACTION;
-        SET LOCK_TIMEOUT @lockTimeout;
-    END TRY
-    BEGIN CATCH
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET LOCK_TIMEOUT @lockTimeout;
-        IF ERROR_NUMBER() <> 1222
-            THROW;
-        THROW 50190, N'Table SessionConversations could not be changed within 30 seconds: a sender''s transaction is open. Nothing was changed. Next: let that transaction end, then deploy again.', 1;
-    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 38_change.guard.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* What must be right before anything that is at work is changed; and, where a choice differs from the
-   installed one, the change itself: gate closed, every dialog ended on both sides, rows taken away.
-   The procedures that follow find nothing in flight that they would read otherwise than it was written,
+/* Where a choice differs from the installed one, the change: gate closed, every dialog ended on both
+   sides, rows taken away. The procedures that follow find nothing in flight that they would read otherwise than it was written,
    and 92_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
    lifetime, timer, batch, readers, processing, a contract's new version) drain nothing.
    The rule of the gate: a drain that does not finish opens it again, for nothing has been replaced. A
@@ -1362,74 +918,8 @@ SET IMPLICIT_TRANSACTIONS OFF;
 SET ROWCOUNT 0;                         /* SSMS can be told another: lists below would be cut (F-331) */
 
 DECLARE @message nvarchar(2048);
-DECLARE @found nvarchar(400);
 
-/* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
-BEGIN
-    SET @found = NULL;
-    SELECT TOP (1) @found = t.Name
-    FROM (SELECT N'//redial/audit/event' AS Name, 0 AS IsAnswer UNION ALL SELECT N'EndOfStream' AS Name, 0 AS IsAnswer) AS t
-    WHERE NOT EXISTS (SELECT 1
-                      FROM sys.service_contract_message_usages AS u
-                      INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                      INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                      WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract'
-                        AND mt.name = t.Name COLLATE Latin1_General_BIN2
-                        AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
-                        AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
-    IF @found IS NOT NULL
-    BEGIN
-        SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/audit/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
-        SET @message = REPLACE(@message, N'%', N'%%');
-        THROW 50192, @message, 1;
-    END;
-END;
-
-/* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
-SET @found = NULL;
-IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event' AND mt.validation <> 'N')
-   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
-                 AND ep.name = N'Redial.made')
-        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
-                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
-    SET @found = N'//redial/audit/event';
-IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
-   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
-                 AND ep.name = N'Redial.made')
-        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
-                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
-    SET @found = N'EndOfStream';
-IF @found IS NOT NULL
-BEGIN
-    SET @message = CONCAT(N'Message type ''', @found, N''' has another validation in this database, and somebody else uses it. Next: use its validation, or a type of another name. Nothing was changed.');
-    SET @message = REPLACE(@message, N'%', N'%%');
-    THROW 50193, @message, 1;
-END;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    THROW 50194, N'Service ''//redial/audit/initiator'' is in this database already and was not made by a deployment of schema ''audit''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    THROW 50194, N'Service ''//redial/audit/target'' is in this database already and was not made by a deployment of schema ''audit''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-
-/* -- 3  What differs from the installed choices ------------------------------------------------- */
+/* -- 1  What differs from the installed choices ------------------------------------------------- */
 DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
 DECLARE @changed nvarchar(1000) = N'';
 DECLARE @differences TABLE (DifferenceId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Difference nvarchar(1000) NOT NULL);
@@ -1456,11 +946,6 @@ VALUES
     (N'conversation.lifetime_seconds', N'2592000', 0),
     (N'contract.name', N'//redial/audit/contract', 0),
     (N'roles.module', N'audit_module', 0);
-
-IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st
-           INNER JOIN @wanted AS w ON w.Name = st.Name
-           WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
-    THROW 50195, N'The installed procedures of schema ''audit'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
 
 INSERT INTO @differences (Difference)
 SELECT CONCAT(w.Name, N' ', ISNULL(st.Value, N'(unknown)'), N' -> ', w.Value, N'; ')
@@ -1569,279 +1054,109 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 40_01_message_types.message_type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
-DECLARE @property int;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+/* Owned by dbo, not by our user: another configuration may share a type and outlive us. One of another
+   validation is mended where it is ours alone: 38_change has refused anything else, and has drained (what
+   is on its way was validated by the old rule). */
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
 IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
 BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE MESSAGE TYPE [//redial/audit/event]
-        AUTHORIZATION [dbo]
-        VALIDATION = NONE;
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
-                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-            @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
-/* Another validation than the configuration's: mended where the type is ours alone. 38_change has
-   refused anything else, and has drained (what is on its way was validated by the old rule). */
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event' AND mt.validation = 'N')
+    CREATE MESSAGE TYPE [//redial/audit/event] AUTHORIZATION [dbo] VALIDATION = NONE;
+    EXECUTE [audit].[usp_Mark] N'MESSAGE TYPE', N'//redial/audit/event';
+END
+ELSE
 BEGIN
-    ALTER MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;
+    IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+                   WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event' AND mt.validation = 'N')
+        ALTER MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;
+    EXECUTE [audit].[usp_Mark] N'MESSAGE TYPE', N'//redial/audit/event', @made = 0;
 END;
-
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @property int;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
 BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE MESSAGE TYPE [EndOfStream]
-        AUTHORIZATION [dbo]
-        VALIDATION = EMPTY;
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
-                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-            @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
-/* Another validation than the configuration's: mended where the type is ours alone. 38_change has
-   refused anything else, and has drained (what is on its way was validated by the old rule). */
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation = 'E')
+    CREATE MESSAGE TYPE [EndOfStream] AUTHORIZATION [dbo] VALIDATION = EMPTY;
+    EXECUTE [audit].[usp_Mark] N'MESSAGE TYPE', N'EndOfStream';
+END
+ELSE
 BEGIN
-    ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
+    IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+                   WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation = 'E')
+        ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
+    EXECUTE [audit].[usp_Mark] N'MESSAGE TYPE', N'EndOfStream', @made = 0;
 END;
-
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+COMMIT TRANSACTION;
 -- 40_02_contract.contract.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
-DECLARE @property int;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+BEGIN TRANSACTION;
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
 BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE CONTRACT [//redial/audit/contract]
-        AUTHORIZATION [dbo]
+    CREATE CONTRACT [//redial/audit/contract] AUTHORIZATION [dbo]
     (
         [//redial/audit/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 16   /* CONTRACT */
-                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
-                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-            @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
+    EXECUTE [audit].[usp_Mark] N'CONTRACT', N'//redial/audit/contract';
+END
+ELSE
+    EXECUTE [audit].[usp_Mark] N'CONTRACT', N'//redial/audit/contract', @made = 0;
 
-IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 16   /* CONTRACT */
-                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-        @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
    On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */
 GRANT REFERENCES ON CONTRACT::[//redial/audit/contract] TO [audit_module];
 GRANT REFERENCES ON MESSAGE TYPE::[//redial/audit/event] TO [audit_module];
 GRANT REFERENCES ON MESSAGE TYPE::[EndOfStream] TO [audit_module];
+COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 50_queues.queue.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* POISON_MESSAGE_HANDLING stays on: no path of ours rolls a RECEIVE back in normal work, so five
    rollbacks mean a fault that must stop the queue rather than spin (F-118). */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE QUEUE [audit].[InitiatorQueue]
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'QUEUE', @level1name = N'InitiatorQueue';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'QUEUE', N'InitiatorQueue';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE QUEUE [audit].[TargetQueue]
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'QUEUE', @level1name = N'TargetQueue';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'QUEUE', N'TargetQueue';
     COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 60_services.service.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
-   the initiating service (F-112), and an owner needs no grant. */
-DECLARE @property int;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+   the initiating service (F-112), and an owner needs no grant. One on another queue than the configuration
+   names is moved: 38_change has drained, so nothing is in the old one. */
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
 BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE SERVICE [//redial/audit/initiator]
-        AUTHORIZATION [audit_module]
+    CREATE SERVICE [//redial/audit/initiator] AUTHORIZATION [audit_module]
         ON QUEUE [audit].[InitiatorQueue];
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SERVICE', @level0name = N'//redial/audit/initiator';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
-                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-            @level0type = N'SERVICE', @level0name = N'//redial/audit/initiator';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
-/* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
+    EXECUTE [audit].[usp_Mark] N'SERVICE', N'//redial/audit/initiator';
+END
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
                     WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator'
                       AND s.service_queue_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ'))
-BEGIN
     ALTER SERVICE [//redial/audit/initiator] ON QUEUE [audit].[InitiatorQueue];
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-DECLARE @property int;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
 BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE SERVICE [//redial/audit/target]
-        AUTHORIZATION [audit_module]
+    CREATE SERVICE [//redial/audit/target] AUTHORIZATION [audit_module]
         ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SERVICE', @level0name = N'//redial/audit/target';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
-                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
-            @level0type = N'SERVICE', @level0name = N'//redial/audit/target';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
-/* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
+    EXECUTE [audit].[usp_Mark] N'SERVICE', N'//redial/audit/target';
+END
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
                     WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target'
                       AND s.service_queue_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ'))
-BEGIN
     ALTER SERVICE [//redial/audit/target] ON QUEUE [audit].[TargetQueue];
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* A new version of the contract beside those that live dialogs still use: conversations that exist
    are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
 IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
@@ -1849,16 +1164,12 @@ IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin
                    INNER JOIN sys.services AS s ON s.service_id = u.service_id
                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target' AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
-BEGIN
     ALTER SERVICE [//redial/audit/target] (ADD CONTRACT [//redial/audit/contract]);
-END;
+COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 62_priorities.priority.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
 BEGIN
@@ -1883,17 +1194,13 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 64_MessageBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
    may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
    server's 8152, which names nothing. */
+SET XACT_ABORT ON;
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
                WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'MessageBatch')
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TYPE [audit].[MessageBatch] AS TABLE
     (
@@ -1903,25 +1210,14 @@ BEGIN
         MessageKey nvarchar(4000) NULL,
         MessageId uniqueidentifier NULL
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TYPE', @level1name = N'MessageBatch';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TYPE', N'MessageBatch';
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 64_ReceivedBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
                WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'ReceivedBatch')
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TYPE [audit].[ReceivedBatch] AS TABLE
     (
@@ -1930,27 +1226,25 @@ BEGIN
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
-        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TYPE', @level1name = N'ReceivedBatch';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [audit].[usp_Mark] N'TYPE', N'ReceivedBatch';
     COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_00_ufn_ReadEnvelope.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_ReadEnvelope](
     @body varbinary(max)
 )
 RETURNS TABLE   -- noqa: CP05
 AS
 /* Redial 0.1.0, configuration audit */
-/* What ufn_WriteEnvelope wrote: always one row. Nothing here can raise an error, whatever the bytes
-   are (F-146): a body without a whole header comes back as it is, with NULL in every other column. */
+/* The header usp_Send puts before a body (F-146), and the body: always one row. Bytes, numbers big-endian:
+     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
+    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
+    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE.
+   Nothing here can raise an error, whatever the bytes are: a body without a whole header comes back as it
+   is, with NULL in every other column. */
 RETURN
 (
     SELECT
@@ -1994,9 +1288,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_01_ufn_Conversations.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_Conversations]()
 RETURNS @conversations TABLE
 (
@@ -2054,9 +1345,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_01_ufn_Leaked.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_Leaked](
     @most int                           /* at most so many of each kind: there may be hundreds of thousands */
 )
@@ -2174,9 +1462,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_01_ufn_Pending.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_Pending]()
 RETURNS @pending TABLE
 (
@@ -2232,9 +1517,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_01_ufn_QueuePages.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_QueuePages]()
 RETURNS @pages TABLE
 (
@@ -2246,7 +1528,7 @@ WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* How many pages each queue takes, and how far they are out of order. Mode LIMITED reads the pages above
-   the leaves only: no message, and no lock but an intent lock on the table (F-491). Records and ghosts are
+   the leaves only: no message, and no lock but an intent lock on the table (F-501). Records and ghosts are
    not counted in that mode; but no page holds less than one row, so far more pages than messages are ghosts
    or empty. A function of its own: where the right to ask is missing, the others still answer. */
 BEGIN
@@ -2263,9 +1545,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_01_ufn_Queues.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_Queues]()
 RETURNS @queues TABLE
 (
@@ -2316,9 +1595,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_02_ufn_HealthBroker.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_HealthBroker]()
 RETURNS @found TABLE
 (
@@ -2385,19 +1661,12 @@ BEGIN
     FROM [audit].[DeploymentHistory] AS h WITH (NOLOCK)
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [audit].[Migration] WITH (NOLOCK)) < 7
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N'migration missing', N'[audit].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: whoever deploys runs install.sql again, and looks at its messages.', NULL);
-
     RETURN;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_02_ufn_HealthConversations.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_HealthConversations]()
 RETURNS @found TABLE
 (
@@ -2485,9 +1754,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_02_ufn_HealthData.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_HealthData]()
 RETURNS @found TABLE
 (
@@ -2548,9 +1814,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_02_ufn_HealthPending.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_HealthPending]()
 RETURNS @found TABLE
 (
@@ -2669,9 +1932,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_02_ufn_HealthQueues.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_HealthQueues]()
 RETURNS @found TABLE
 (
@@ -2742,51 +2002,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 65_ufn_WriteEnvelope.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER FUNCTION [audit].[ufn_WriteEnvelope](
-    @messageId uniqueidentifier,        /* NULL: none */
-    @key nvarchar(200),                 /* NULL: none */
-    @keySequence bigint,                /* NULL: none; numbers begin at 1 */
-    @body varbinary(max)                /* NULL and empty are carried alike (F-107) */
-)
-RETURNS varbinary(max)
-AS
-/* Redial 0.1.0, configuration audit */
-/* A header of ours before the body (F-146). Bytes, all numbers big-endian:
-     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
-    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
-    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE. */
-BEGIN
-    DECLARE @keyBytes varbinary(400) = ISNULL(CONVERT(varbinary(400), @key), 0x);
-    DECLARE @login varbinary(256) = ISNULL(CONVERT(varbinary(256), ORIGINAL_LOGIN()), 0x);
-    DECLARE @app varbinary(256) = ISNULL(CONVERT(varbinary(256), APP_NAME()), 0x);
-    DECLARE @host varbinary(256) = ISNULL(CONVERT(varbinary(256), HOST_NAME()), 0x);
-
-    RETURN CONVERT(varbinary(max), 0x52444C31)
-        + CONVERT(binary(2), 46 + DATALENGTH(@keyBytes) + DATALENGTH(@login) + DATALENGTH(@app) + DATALENGTH(@host))
-        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
-        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
-        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
-        + CONVERT(binary(2), DATALENGTH(@keyBytes))
-        + CONVERT(binary(2), DATALENGTH(@login))
-        + CONVERT(binary(2), DATALENGTH(@app))
-        + CONVERT(binary(2), DATALENGTH(@host))
-        + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 70_usp_ArmTimer.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.
@@ -2808,37 +2027,40 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_LogError.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LogError]
     @procedureName nvarchar(128),
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 BEGIN
     SET NOCOUNT ON;
 
-    INSERT INTO [audit].[ErrorLog]
-        (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
-    VALUES
-        (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @line int = ERROR_LINE();
+    SET @message = ISNULL(@message, ERROR_MESSAGE());
+
+    BEGIN TRY
+        INSERT INTO [audit].[ErrorLog]
+            (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
+        VALUES
+            (@procedureName, @handle, @sequence, @number, @line, @message);
+    END TRY
+    BEGIN CATCH
+        /* No room for a line (1105, 9002), say. Who logs goes on; only who has work open must know. */
+        IF @@TRANCOUNT > 0
+            THROW;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_ReadErrorBody.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
@@ -2857,15 +2079,11 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_RecordPoison.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecordPoison]
     @handle uniqueidentifier,
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
@@ -2912,9 +2130,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_SeesPending.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SeesPending]
     @sees bit OUTPUT                    /* 1: rows of sys.transmission_queue are shown to us, 0: hidden */
 WITH EXECUTE AS N'audit_module'
@@ -2931,12 +2146,8 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_SendEndOfStream.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
@@ -2970,15 +2181,11 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_SendPrivately.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SendPrivately]
     @messages [audit].[ReceivedBatch] READONLY,   /* sent in the order of RowId, byte for byte */
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
@@ -3046,17 +2253,72 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 72_01_usp_BeginConversation.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
+-- 70_usp_WaitForServer.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_WaitForServer]
+    @handle uniqueidentifier,           /* the conversation it happened on; NULL: RECEIVE itself failed */
+    @queueId int                        /* the queue of the reader that waits */
+AS
+/* Redial 0.1.0, configuration audit */
+/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be
+   rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
+   again (F-473). So something is written in a transaction that is always undone, until it can be; before
+   each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 5;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WAITFOR DELAY '00:00:05';
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            INSERT INTO [audit].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = @queueId
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 5
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [audit].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_01_usp_BeginConversation.procedure.sql
 CREATE OR ALTER PROCEDURE [audit].[usp_BeginConversation]
     @conversationKey nvarchar(200),
     @rowHandle uniqueidentifier,        /* what the key's row holds now: a placeholder or a dead handle */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
@@ -3146,15 +2408,11 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_02_usp_AcquireConversation.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -3188,8 +2446,8 @@ BEGIN
             SET @handle = NULL;
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [audit].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-                   SEND commits; S locks would deadlock on conversion (F-122).
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
                    at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
@@ -3336,9 +2594,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_03_usp_Send.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @fromService sysname,
     @toService sysname,
@@ -3362,34 +2617,40 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
     DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint = NULL;
+    DECLARE @keySequence bigint;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/audit/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
-        SET @errors = @errors + N'@toService must be ''//redial/audit/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/audit/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/audit/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = spid. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = CONVERT(nvarchar(200), @@SPID),
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+                THEN N'@fromService must be ''//redial/audit/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/audit/target'
+                THEN N'@toService must be ''//redial/audit/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+                THEN N'@onContract must be ''//redial/audit/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
+                THEN N'@messageType must be one of: ''//redial/audit/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = spid. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -3402,7 +2663,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -3414,14 +2675,45 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
-            EXECUTE [audit].[usp_AcquireConversation]
-                @conversationKey = @conversationKey,
-                @deadHandle = @deadHandle,
-                @ownsTransaction = @ownsTransaction,
-                @handle = @handle OUTPUT;
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+            FROM [audit].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
 
-            SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+            /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
+               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+            IF @handle IS NULL OR @attempt > 1
+               OR NOT EXISTS (SELECT 1
+                              FROM sys.conversation_endpoints AS ce
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                              WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
+                                AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
+               OR EXISTS (SELECT 1
+                          FROM [audit].[Gate] AS g
+                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                          WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                EXECUTE [audit].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+            SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0) + ISNULL(DATALENGTH(APP_NAME()), 0) + ISNULL(DATALENGTH(HOST_NAME()), 0))
+                    + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                    + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                    + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                    + 0x0000
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(APP_NAME()), 0))
+                    + CONVERT(binary(2), ISNULL(DATALENGTH(HOST_NAME()), 0))
+                    + CONVERT(varbinary(1168), CONCAT(N'', ORIGINAL_LOGIN(), APP_NAME(), HOST_NAME()))
+                    ) + ISNULL(@messageBody, 0x);
 
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
@@ -3479,9 +2771,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_04_ufn_ReadBatch.function.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER FUNCTION [audit].[ufn_ReadBatch](@json nvarchar(max))
 RETURNS table
 AS
@@ -3546,65 +2835,22 @@ RETURN
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 72_05_usp_SendMessages.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER PROCEDURE [audit].[usp_SendMessages]
+-- 72_04_usp_CheckMessages.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_CheckMessages]
     @messages [audit].[MessageBatch] READONLY,
-    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
-    @sent int = NULL OUTPUT,            /* how many messages were sent */
-    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
-    @replays int = NULL OUTPUT          /* how often all of it was done again */
-WITH EXECUTE AS N'audit_module'
+    @problems nvarchar(max)             /* what the caller found wrong already */
 AS
 /* Redial 0.1.0, configuration audit */
-/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
-   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
-   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
-   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
-   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+/* The messages of a batch before any is sent: the first ten wrong ones are named, then one error is raised
+   (50150). Returns 0 when all are right. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
 
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
-    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
-    DECLARE @saved bit = 0;
     DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
-    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
-    DECLARE @keys TABLE
-    (
-        KeyNumber int NOT NULL PRIMARY KEY,
-        ConversationKey nvarchar(200) NULL UNIQUE,
-        Handle uniqueidentifier NULL,
-        DeadHandle uniqueidentifier NULL,
-        LastSequence bigint NULL
-    );
-    DECLARE @messageId uniqueidentifier = NULL;
     DECLARE @wrongId int = 0;
     DECLARE @problem nvarchar(400);
-    DECLARE @keyCount int;
-    DECLARE @keyNumber int;
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @deadHandle uniqueidentifier;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @ordinal int;
-    DECLARE @messageType sysname;
-    DECLARE @body varbinary(max);
-    DECLARE @messageKey nvarchar(200);
-    DECLARE @keySequence bigint = NULL;
-    DECLARE @attempt int = 0;
-    DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -3635,9 +2881,64 @@ BEGIN
         THROW 50150, @message, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_05_usp_SendMessages.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_SendMessages]
+    @messages [audit].[MessageBatch] READONLY,
+    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
+    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
+    @replays int = NULL OUTPUT          /* how often all of it was done again */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
+   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
+   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
+   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
+   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
+   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
+    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
+    DECLARE @saved bit = 0;
+    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
+    DECLARE @keys TABLE
+    (
+        KeyNumber int NOT NULL PRIMARY KEY,
+        ConversationKey nvarchar(200) NULL UNIQUE,
+        Handle uniqueidentifier NULL,
+        DeadHandle uniqueidentifier NULL,
+        LastSequence bigint NULL
+    );
+    DECLARE @messageId uniqueidentifier = NULL;
+    DECLARE @keyCount int;
+    DECLARE @keyNumber int;
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @ordinal int;
+    DECLARE @messageType sysname;
+    DECLARE @body varbinary(max);
+    DECLARE @messageKey nvarchar(200);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @attempt int = 0;
+    DECLARE @error int;
+
+    /* -- 1  Inputs -- */
+    EXECUTE [audit].[usp_CheckMessages] @messages = @messages, @problems = @problems;
+
+    /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -3646,10 +2947,8 @@ BEGIN
     VALUES (1, CONVERT(nvarchar(200), @@SPID));
     SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
@@ -3695,7 +2994,16 @@ BEGIN
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
                 FROM @keys AS k WHERE k.KeyNumber = 1;
 
-                SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
+                SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0) + ISNULL(DATALENGTH(APP_NAME()), 0) + ISNULL(DATALENGTH(HOST_NAME()), 0))
+                        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                        + 0x0000
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(ORIGINAL_LOGIN()), 0))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(APP_NAME()), 0))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(HOST_NAME()), 0))
+                        + CONVERT(varbinary(1168), CONCAT(N'', ORIGINAL_LOGIN(), APP_NAME(), HOST_NAME()))
+                        ) + ISNULL(@body, 0x);
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
@@ -3761,9 +3069,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_06_usp_SendBatch.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SendBatch]
     @fromService sysname,
     @toService sysname,
@@ -3875,9 +3180,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_07_Outbox.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[Outbox]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -3896,9 +3198,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_08_Outbox_Insert.trigger.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER TRIGGER [audit].[Outbox_Insert]
 ON [audit].[Outbox]
 WITH EXECUTE AS N'audit_module'
@@ -3946,9 +3245,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_09_usp_BeginPartition.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_BeginPartition]
     @jobId nvarchar(4000),              /* name of the job, the same when it is run again; 1 to 128 characters */
     @batchId bigint,                    /* its batch: of a stream the number Spark gives it, else 0 */
@@ -4037,9 +3333,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_10_usp_EndPartition.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_EndPartition]
     @jobId nvarchar(4000),              /* these four as in usp_BeginPartition */
     @batchId bigint,
@@ -4119,14 +3412,10 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 74_01_usp_RecycleConversation.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
     @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, drop its row */
     @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only
@@ -4229,9 +3518,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 74_02_usp_MoveCopies.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the initiator's; where that is gone, @conversationId again */
@@ -4241,7 +3527,6 @@ CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4377,9 +3662,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 74_03_usp_ResendPending.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ResendPending]
     @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
@@ -4507,10 +3789,70 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 74_04_usp_ResendStranded.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
+-- 74_04_usp_EndInitiator.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_EndInitiator]
+    @handle uniqueidentifier,
+    @messageType nvarchar(256),
+    @sequence bigint,
+    @body varbinary(max),
+    @resend bit,                        /* 0: dead-letter what has not landed (a resend failed before) */
+    @code int OUTPUT,                   /* of an Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) OUTPUT,
+    @copies int OUTPUT                  /* how many messages have not landed; counted to one above the limit */
+AS
+/* Redial 0.1.0, configuration audit */
+/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: accounts
+   for what has not landed and ends the dialog, under G. Returns 0; or 1, and the message is consumed, the
+   dialog stays and what the message said is written down for whoever ends it. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @left int = 1;
+
+    SELECT @code = 0, @description = NULL;
+    IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+        EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
+            @code = @code OUTPUT, @description = @description OUTPUT;
+
+    /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for hours and counts
+       as one of the five (F-118). So that is left to somebody who has looked at the log first. */
+    SELECT @copies = COUNT(*)
+    FROM (SELECT TOP (100001) sm.MessageSequence
+          FROM sys.conversation_endpoints AS ce
+              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
+          INNER JOIN [audit].[SentMessage] AS sm
+              WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
+              ON sm.ConversationId = ce.conversation_id
+          WHERE ce.conversation_handle = @handle) AS p;
+
+    IF @copies <= 100000
+        EXECUTE @left = [audit].[usp_ResendPending] @handle = @handle, @code = @code,
+            @description = @description, @allowResend = @resend, @waitMs = 0;
+
+    IF @left <> 0
+    BEGIN
+        UPDATE cl
+        SET Code = @code,
+            Reason = @description
+        FROM [audit].[ConversationLog] AS cl
+            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+        WHERE cl.Handle = @handle;
+    END;
+
+    IF @copies > 100000
+    BEGIN
+        SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [audit].[usp_ResendPending] @handle = ''',
+            @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+        EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
+            @handle = @handle, @sequence = @sequence, @message = @description;
+    END;
+
+    RETURN @left;
+END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 74_04_usp_ResendStranded.procedure.sql
 CREATE OR ALTER PROCEDURE [audit].[usp_ResendStranded]
     @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
     @most int = 100000,                 /* 1 and up: a dialog with more copies is left alone */
@@ -4544,9 +3886,7 @@ BEGIN
     DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Help and inputs -- */
     IF @Help = 1
     BEGIN
         PRINT N'usp_ResendStranded sends again what a dialog of configuration audit has left behind that was ended by
@@ -4566,9 +3906,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     WHILE 1 = 1
     BEGIN
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The next dialog with copies, by its oldest                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [audit].[SentMessage] AS sm
@@ -4613,9 +3951,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
 
         BEGIN TRY
-            /* --------------------------------------------------------------------------------- */
-            /* 3  Ended or failed, and left: as activation would have done                         */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @handle IS NOT NULL
             BEGIN
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -4631,9 +3967,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* --------------------------------------------------------------------------------- */
-            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
                 BEGIN TRANSACTION;
@@ -4666,7 +4000,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                AND NOT EXISTS (SELECT 1
                                FROM [audit].[PoisonAttempt] AS pa
                                    WITH (NOLOCK, FORCESEEK)     /* as above */
@@ -4677,10 +4011,8 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
-    /*    activation came, which has written down what the message said                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
+             activation came, which has written down what the message said -- */
     IF @endsToo = 1
         INSERT INTO @left (Handle, Code, Reason)
         SELECT ce.conversation_handle, cl.Code, cl.Reason
@@ -4725,9 +4057,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 74_05_usp_SenderActivation.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SenderActivation]
 WITH EXECUTE AS N'audit_module'
 AS
@@ -4739,6 +4068,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -4757,8 +4087,11 @@ BEGIN
     DECLARE @waitMs int;
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @queueId int = OBJECT_ID(N'[audit].[InitiatorQueue]');
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -4766,9 +4099,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -4804,9 +4135,7 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: re-arm, commit (G is free again), only then look at R                        */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: re-arm, commit (G is free again), only then look at R -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
@@ -4839,9 +4168,7 @@ BEGIN
                 IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [audit].[DeadLetter]
@@ -4852,54 +4179,13 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
-                SET @code = 0;
-                SET @description = NULL;
-                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
-                    EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-
-                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
-                   hours and counts as one of the five (F-118). So that is left to somebody who has
-                   looked at the log first. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM sys.conversation_endpoints AS ce
-                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
-                      INNER JOIN [audit].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                          ON sm.ConversationId = ce.conversation_id
-                      WHERE ce.conversation_handle = @handle) AS p;
-
-                SET @left = 1;
                 SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                IF @copies <= 100000
-                    EXECUTE @left = [audit].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend, @waitMs = 0;
-
-                /* The message is consumed and the dialog stays: what the message said is written down for
-                   whoever ends it (below, usp_ResendStranded, an operator). */
-                IF @left <> 0
-                BEGIN
-                    UPDATE cl
-                    SET Code = @code,
-                        Reason = @description
-                    FROM [audit].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
-                    WHERE cl.Handle = @handle;
-                END;
-                IF @copies > 100000
-                BEGIN
-                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [audit].[usp_ResendPending] @handle = ''',
-                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
-                    EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                        @handle = @handle, @sequence = @sequence, @message = @description;
-                END;
+                EXECUTE @left = [audit].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
+                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;
@@ -4914,9 +4200,7 @@ BEGIN
 
                 EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [audit].[DeadLetter]
@@ -4937,35 +4221,41 @@ BEGIN
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
-               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. Any other error
+               of RECEIVE itself: leave, a loop would spin (F-118). */
+            SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+                EXECUTE @left = [audit].[usp_WaitForServer] @handle, @queueId;
+            IF @left <> 0
                 RETURN 1;
+            IF @phase = 0
+            BEGIN
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
+            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_01_usp_LandRow.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LandRow]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -4974,27 +4264,23 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
 
-    /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
     INSERT INTO [audit].[Landing]
         (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
          ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
     SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
         e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
     FROM [audit].[ufn_ReadEnvelope](@body) AS e;
+
     RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_02_usp_LandBatch.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [audit].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -5009,7 +4295,6 @@ BEGIN
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @tries int;
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
@@ -5044,9 +4329,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
-        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
         INSERT INTO [audit].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
              ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
@@ -5056,15 +4339,13 @@ BEGIN
         CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
-
         RETURN 0;
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
-           trouble (disk, memory): no row is to blame. */
-        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+           trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             THROW;
-        ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -5082,26 +4363,15 @@ BEGIN
         IF @@ROWCOUNT = 0
             BREAK;
 
-        SET @tries = ISNULL(@tries, 0) + 1;
         SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
-            SET @tries = 0;
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
-            /* A lock that did not come blames no row (F-367): again, a little later. Not by a rollback:
-               everybody who meets that lock would roll back too, and five switch the queue off. */
-            IF ERROR_NUMBER() = 1222 AND @tries < 3
-            BEGIN
-                WAITFOR DELAY '00:00:02';
-                SET @row = @row - 1;    /* the same one again: RowId is a whole number */
-                CONTINUE;
-            END;
-            SET @tries = 0;
             INSERT INTO [audit].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
@@ -5114,40 +4384,95 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 76_03_usp_FindPoison.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
+-- 76_03_usp_EndTarget.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_EndTarget]
+    @handle uniqueidentifier,
+    @conversationId uniqueidentifier,
+    @state char(2),                     /* of the endpoint; NULL: it is gone */
+    @errorBody varbinary(max),          /* of an Error message; NULL: there was none */
+    @spared uniqueidentifier,           /* the conversation whose END has failed before, if any */
+    @ended bit OUTPUT                   /* 1: all was sent, or the sender's side has ended */
+AS
+/* Redial 0.1.0, configuration audit */
+/* Ends the target's side of a dialog where it is over; called by usp_TargetActivation in the transaction
+   that has received and landed all of it. End first: the answer to EndOfStream is END, and EndDialog
+   tells the initiator. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @code int = NULL;
+    DECLARE @description nvarchar(3000);
+
+    IF @errorBody IS NOT NULL
+        EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @errorBody,
+            @code = @code OUTPUT, @description = @description OUTPUT;
+    IF @code > 0                        /* somebody has ended the sender's side */
+        SET @ended = 1;
+
+    /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
+       sides, and a sender may still have a message on the way in an open transaction. So it is
+       the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+    IF @ended = 0
+       AND NOT EXISTS (SELECT 1
+                       FROM sys.conversation_endpoints AS ce
+                           WITH (NOLOCK)    /* waits for no sender (F-126) */
+                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+        SET @ended = 1;
+
+    /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+    IF @ended = 0 OR ISNULL(@state, 'CD') = 'CD'
+        RETURN 0;
+
+    IF @handle = @spared
+    BEGIN
+        EXECUTE [audit].[usp_LogError] @procedureName = N'usp_EndTarget', @handle = @handle,
+            @message = N'All has landed; the conversation is left as it is, for its END has failed twice: see the errors before. Next: usp_EndLeaked.';
+        RETURN 0;
+    END;
+
+    DELETE pa
+    FROM [audit].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
+    END CONVERSATION @handle;
+
+    RETURN 0;
+END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_03_usp_FindPoison.procedure.sql
 CREATE OR ALTER PROCEDURE [audit].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [audit].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
-    @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'audit_module'
+    @rows [audit].[ReceivedBatch] READONLY    /* table variables survive the rollback */
 AS
 /* Redial 0.1.0, configuration audit */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
    receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
    to blame itself: what failed may not fail again when it is tried alone.
-   A deadlock (1205) and a lock that did not come (1222) blame no row the first time; the second time a
-   row is to blame that meets a lock alone too, the third time a batch of one whatever it does alone: not
-   even they may bring the queue to five rollbacks (F-367). */
+   Returns 0, or 1 when the queue was switched off while the server was in trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
+    DECLARE @left int;
     DECLARE @row int = 0;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
-    /* Blamed for locks: up to the limit at once, for so many rollbacks have been already. */
-    DECLARE @attempts int = CASE WHEN @lockErrors > 1 THEN 1 ELSE 1 END;
 
-    IF @lockErrors = 1
-        RETURN 0;
+    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    BEGIN
+        EXECUTE @left = [audit].[usp_RehearseLanding] @conversationId, @handle, @rows;
+        RETURN @left;
+    END;
+
+    DECLARE @attempts int = 1;
 
     WHILE 1 = 1
     BEGIN
@@ -5169,8 +4494,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF (@lockErrors > 1 OR ERROR_NUMBER() NOT IN (1205, 1222))
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
                 EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
                 SET @failed = @failed + 1;
@@ -5179,7 +4503,7 @@ BEGIN
     END;
 
     /* Here the error is the one of the batch again. */
-    IF @tried = 1 AND @failed = 0 AND @lockErrors <> 2
+    IF @tried = 1 AND @failed = 0
         EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
 
     RETURN 0;
@@ -5187,10 +4511,98 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 76_04_usp_TargetActivation.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
+-- 76_03_usp_RehearseLanding.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_RehearseLanding]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [audit].[ReceivedBatch] READONLY    /* the batch that was rolled back */
+AS
+/* Redial 0.1.0, configuration audit */
+/* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
+   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
+   we wait, holding nothing: a second, then longer, a minute at most.
+   Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 0;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]')
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 0
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [audit].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_03_usp_TakeTurn.procedure.sql
+CREATE OR ALTER PROCEDURE [audit].[usp_TakeTurn]
+    @take bit                           /* 1: wait for the turn, 10 seconds at most; 0: give it back */
+AS
+/* Redial 0.1.0, configuration audit */
+/* The turn to roll back. A reader keeps it until it has committed something: readers that meet doomed rows
+   together would reach five rollbacks in a row, and the queue would go off (F-162). The session's lock, for
+   it outlives the rollback. Of the module user: for a lock of everybody's (public) anybody could ask.
+   Returns 0 or more with the turn, -1 without: refused or timed out, and then on without it. Not asked for
+   after a deadlock: the others wait for what is held here. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @turn int = -1;
+    DECLARE @name nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[audit].[TargetQueue]'));
+
+    BEGIN TRY
+        IF @take = 1
+            EXECUTE @turn = sys.sp_getapplock @Resource = @name, @LockMode = N'Exclusive',
+                @LockOwner = N'Session', @LockTimeout = 10000, @DbPrincipal = N'audit_module';
+        ELSE
+            EXECUTE sys.sp_releaseapplock @Resource = @name, @LockOwner = N'Session', @DbPrincipal = N'audit_module';
+    END TRY
+    BEGIN CATCH
+        SET @turn = -1;
+    END CATCH;
+
+    RETURN @turn;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_04_usp_TargetActivation.procedure.sql
 CREATE OR ALTER PROCEDURE [audit].[usp_TargetActivation]
 WITH EXECUTE AS N'audit_module'
 AS
@@ -5200,8 +4612,9 @@ AS
    the copies of messages that have arrived (F-461). */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
     /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
        a system message has one (F-141), and an error here would be one of RECEIVE itself. */
@@ -5213,188 +4626,149 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows [audit].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
-                                           and nobody says one of a type will do (F-161) */
+    DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @more bit;
-    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
-    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
-    DECLARE @lockErrors int = 0;        /* rollbacks in a row after 1205 or 1222 (F-367) */
+    DECLARE @landed bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
+    DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
+    DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[audit].[TargetQueue]'));
+    DECLARE @queueId int = OBJECT_ID(N'[audit].[TargetQueue]');
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
         IF @turn >= 0 AND @suspect IS NULL
-        BEGIN
-            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
-            SET @turn = -1;
-        END;
+            EXECUTE @turn = [audit].[usp_TakeTurn] @take = 0;
 
-        SET @phase = 0;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-        DELETE FROM @rows;              /* no batch, nobody to blame in CATCH */
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
             IF @suspect IS NOT NULL
-            BEGIN
-                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
-                   a commit whatever the other conversations hold (F-162). */
-                RECEIVE TOP (1)
-                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue]
-                INTO @received
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            END
             ELSE
-            BEGIN
                 WAITFOR (
-                    RECEIVE TOP (500)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue]
-                    INTO @received
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
                 ), TIMEOUT 1000;
-            END;
 
-            SET @handle = NULL;
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
-
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL
                     RETURN 0;
-
-                SELECT @suspect = NULL, @lockErrors = 0;    /* another reader took its rows */
+                SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
 
             SET @phase = 1;
-            SET @ended = 0;
-            SET @failed = 0;
-            SET @more = 1;
-            SELECT @conversationId = NULL, @state = NULL, @code = NULL;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce
                 WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
-            WHILE @more = 1
+            WHILE 1 = 1
             BEGIN
-                SET @more = 0;
+                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                    @ended = @ended | MAX(CASE WHEN r.MessageType IN (N'EndOfStream',
+                        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog') THEN 1 ELSE 0 END)
+                FROM @received AS r;
 
-                SET @errorBody = NULL;
-                SELECT @failed = 1, @errorBody = r.Body
-                FROM @received AS r
-                WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
-                IF @errorBody IS NOT NULL
-                    EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @errorBody,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-                /* A positive code is of somebody who ended the sender's side. */
-                IF @code > 0
-                   OR EXISTS (SELECT 1 FROM @received AS r
-                              WHERE r.MessageType IN (N'EndOfStream',
-                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'))
-                    SET @ended = 1;
+                IF @failed = 1
+                    SELECT @errorBody = r.Body FROM @received AS r
+                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
-                /* -------------------------------------------------------------------------------- */
-                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
-                /* -------------------------------------------------------------------------------- */
-                INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-
+                /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
                    so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
                    would ask for the next key too, which a sender may just be writing (F-461). The
                    broker's own rows may have a number that is a message's (F-141). */
                 DELETE sm
-                FROM @rows AS r
+                FROM @received AS r
                 INNER LOOP JOIN [audit].[SentMessage] AS sm
                         WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
                 WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
-                EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
-
-                DELETE FROM @rows;      /* what fails from here on is no row's fault */
-
-                /* -------------------------------------------------------------------------------- */
-                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
-                /* -------------------------------------------------------------------------------- */
-                IF @failed = 1
+                /* As one and at once, unless something is known against a row of this dialog. */
+                SET @landed = 0;
+                IF NOT EXISTS (SELECT 1
+                               FROM [audit].[PoisonAttempt] AS pa
+                                   WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
+                               WHERE pa.ConversationHandle = @handle)
                 BEGIN
-                    DELETE FROM @received;
-                    RECEIVE TOP (500)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue]
-                    INTO @received
-                    WHERE conversation_handle = @handle;
-                    IF EXISTS (SELECT 1 FROM @received)
-                        SET @more = 1;
+                    BEGIN TRY
+                        INSERT INTO [audit].[Landing]
+                            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+                             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+                        SELECT @conversationId, @handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), e.Body,
+                            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+                        FROM @received AS r
+                        CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
+                        ORDER BY r.QueuingOrder;
+                        SET @landed = 1;
+                    END TRY
+                    BEGIN CATCH
+                        /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                            THROW;
+                    END CATCH;
                 END;
+
+                IF @landed = 0
+                BEGIN
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+                    EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
+                SET @phase = 2;         /* what fails from here on is no row's fault */
+
+                /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
+                IF @failed = 0
+                    BREAK;
+
+                DELETE FROM @received;
+                RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
+                IF NOT EXISTS (SELECT 1 FROM @received)
+                    BREAK;
+                SET @phase = 1;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
-            /* ------------------------------------------------------------------------------------ */
-            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-               sides, and a sender may still have a message on the way in an open transaction. So it is
-               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
-            IF @failed = 1 AND @ended = 0
-               AND NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                SET @ended = 1;
-
-            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
-            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
-            BEGIN
-                DELETE pa
-                FROM [audit].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-                WHERE pa.ConversationHandle = @handle;
-                END CONVERSATION @handle;
-            END;
+            /* -- 4  End -- */
+            IF @failed = 1 OR @ended = 1
+                EXECUTE [audit].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
 
-            SELECT @suspect = NULL, @lockErrors = 0;
+            SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
-            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
-            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
-            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
-            /* ------------------------------------------------------------------------------------ */
-            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
-            BEGIN
-                BEGIN TRY
-                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
-                        @LockOwner = N'Session', @LockTimeout = 10000;
-                END TRY
-                BEGIN CATCH
-                    SET @turn = -1;
-                END CATCH;
-            END;
+            /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                EXECUTE @turn = [audit].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
@@ -5402,34 +4776,45 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
+            IF @phase = 0
             BEGIN
-                SET @lockErrors = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN @lockErrors + 1 ELSE 0 END;
-                EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows, @lockErrors;
-                SET @suspect = @handle;
-
-                IF ERROR_NUMBER() = 1222
-                    WAITFOR DELAY '00:00:02';   /* nothing is held; time for whoever holds that lock */
-            END
-            ELSE
-            BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
-                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
-                   no row. */
-                IF @turn >= 0
-                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
-                RETURN 1;
+                SET @left = 1;
+                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                    EXECUTE @left = [audit].[usp_WaitForServer] NULL, @queueId;
+                IF @left <> 0
+                    BREAK;
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
             END;
+
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            IF @phase = 2 AND @suspect = @handle
+                SET @spared = @handle;
+            SET @suspect = @handle;
+
+            IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
+            BEGIN
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
+            END;
+            EXECUTE @left = [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+            DELETE FROM @rows;
+            IF @left <> 0
+                BREAK;
         END CATCH;
     END;
+
+    IF @turn >= 0
+        EXECUTE [audit].[usp_TakeTurn] @take = 0;
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_01_usp_OpenGate.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_OpenGate]
     @reason nvarchar(400) = NULL,       /* why the gate opens: kept in Gate and OperatorLog; required */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
@@ -5495,9 +4880,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_02_usp_CloseDialogs.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_CloseDialogs]
     @deadline datetime2(3),             /* UTC: when to stop trying */
     @passes int OUTPUT,
@@ -5578,9 +4960,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_02_usp_CloseGate.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_CloseGate]
     @reason nvarchar(400),
     @deadline datetime2(3),             /* UTC: when to stop trying */
@@ -5662,9 +5041,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_02_usp_EndLeakedOne.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_EndLeakedOne]
     @handle uniqueidentifier,
     @conversationId uniqueidentifier,
@@ -5826,9 +5202,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_02_usp_InTheWay.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_InTheWay]
     @begunBefore datetime = NULL,       /* only transactions that began before this, the server's local time; NULL: all */
     @who nvarchar(1500) OUTPUT          /* N'': nobody; else at most five sessions */
@@ -5907,9 +5280,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_02_usp_ReopenGate.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ReopenGate]
     @mark nvarchar(60) = NULL           /* of the deployment that has closed it */
 WITH EXECUTE AS N'audit_module'
@@ -5950,9 +5320,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_02_usp_WaitForEnds.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_WaitForEnds]
     @deadline datetime2(3),             /* UTC: when to stop; past: one look */
     @resend bit = 0,                    /* 1: what dialogs ended by hand have left goes out again meanwhile */
@@ -6049,9 +5416,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_03_usp_Drain.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Drain]
     @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
     @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
@@ -6250,9 +5614,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_AcknowledgeLanding.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_AcknowledgeLanding]
     @reader nvarchar(128) = NULL,       /* any name that stays the same, one for each who reads */
     @upTo binary(8) = NULL,             /* its mark: it needs no row with RowVersion < @upTo again */
@@ -6332,9 +5693,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_CheckHealth.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_CheckHealth]
     @failAt tinyint = 10,               /* 1 to 199: fail for this priority number or a lower one */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
@@ -6402,9 +5760,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_EndLeaked.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_EndLeaked]
     @WhatIf bit = 1,                    /* 1: only show what would be done */
     @most int = 1000,                   /* 1 to 100000: at most so many of each kind in one call */
@@ -6526,9 +5881,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_Health.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Health]
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each part */
@@ -6598,7 +5950,7 @@ Example: EXECUTE [audit].[usp_Health];';
 SELECT OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
     CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
 FROM [audit].[ufn_Queues]() AS q;', 0),
-        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-491). */
+        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-501). */
 INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
 SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
     N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',
@@ -6700,9 +6052,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgeDeadLetter.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeDeadLetter]
     @deadLetterId bigint = NULL,        /* this one, replayed or not; else by age: */
     @olderThanDays int = NULL,          /* those of at least this many days */
@@ -6840,9 +6189,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgeLanding.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLanding]
     @olderThanDays int = NULL,          /* 0 to 36500; NULL: none, retention.landing_days is 0 (for ever) */
     @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
@@ -6971,9 +6317,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgeLogs.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLogs]
     @olderThanDays int = NULL,          /* 0 to 36500; NULL: 90 */
     @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
@@ -7105,9 +6448,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgePoison.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgePoison]
     @olderThanDays int = NULL,          /* 0 to 36500; NULL: retention.log_days = 90 */
     @batch int = 1000,                  /* rows of one transaction */
@@ -7207,9 +6547,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgeSendLedger.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeSendLedger]
     @olderThanDays int = NULL,          /* 1 to 36500; NULL: retention.log_days = 90 */
     @batch int = 4000,                  /* rows of one transaction */
@@ -7322,9 +6659,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_ReorganizeQueue.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ReorganizeQueue]
     @queue nvarchar(128) = NULL,        /* NULL: both */
     @rebuild bit = 0,                   /* 1: REBUILD instead of REORGANIZE: all pages anew, in one transaction */
@@ -7338,7 +6672,7 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* For an operator: puts the pages of a queue in order after a backlog. A long backlog leaves them half empty and
    full of ghosts, and RECEIVE then reads many for each message. Both forms are offline: the queue is locked
-   until they are through, and who sends or receives waits (F-490). REORGANIZE keeps what it has done when it
+   until they are through, and who sends or receives waits (F-500). REORGANIZE keeps what it has done when it
    is stopped; REBUILD does not.
    ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
    two seconds at a time and lets them pass in between.
@@ -7456,9 +6790,6 @@ Example: EXECUTE [audit].[usp_ReorganizeQueue] @reason = N''disk is free again''
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
 GO-- 78_usp_ReplayDeadLetter.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ReplayDeadLetter]
     @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
     @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
@@ -7659,9 +6990,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_Resend.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Resend]
     @handle uniqueidentifier = NULL,    /* this dialog; NULL: all that are over */
     @most bigint = 100000,              /* 1 and up: a dialog with more copies is left alone */
@@ -7804,9 +7132,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_RetireIdle.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RetireIdle]
     @olderThanSeconds int = NULL,       /* idle for at least this long; 0: none for being idle; NULL: 3600 */
     @WhatIf bit = 1,                    /* 1: only show what would be retired */
@@ -7963,9 +7288,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_StartQueue.procedure.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_StartQueue]
     @queue nvarchar(128) = NULL,        /* NULL: both */
     @restart bit = 0,                   /* 1: also switch activation off and on, where a reader is stuck */
@@ -8094,9 +7416,6 @@ Example: EXECUTE [audit].[usp_StartQueue] @reason = N''disk is free again'', @Wh
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
 GO-- 79_modules.signature.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
    earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
@@ -8144,9 +7463,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_Conversations.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_Conversations]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8159,9 +7475,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_DeadLetters.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8178,9 +7491,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_Errors.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_Errors]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8206,9 +7516,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_FailedConversations.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_FailedConversations]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8228,9 +7535,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_Pending.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_Pending]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8243,9 +7547,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_Queues.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_Queues]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8258,9 +7559,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 79_vw_Unlanded.view.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_Unlanded]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -8283,102 +7581,46 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 80_queues.activation.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
    something it calls would roll back five times and switch its queue off (F-118); where scripts go on
    after an error (F-139), what failed before is missing now. */
 IF EXISTS (SELECT 1
            FROM (VALUES
-               (N'[audit].[ConversationLog]'),
-               (N'[audit].[DeadLetter]'),
-               (N'[audit].[DeploymentHistory]'),
-               (N'[audit].[ErrorLog]'),
-               (N'[audit].[Gate]'),
-               (N'[audit].[IdleWatch]'),
-               (N'[audit].[Landing]'),
-               (N'[audit].[LandingAcknowledged]'),
-               (N'[audit].[MessageBatch]'),
-               (N'[audit].[Migration]'),
-               (N'[audit].[OperatorLog]'),
-               (N'[audit].[Outbox]'),
-               (N'[audit].[OwnedObject]'),
-               (N'[audit].[PoisonAttempt]'),
-               (N'[audit].[ReceivedBatch]'),
-               (N'[audit].[SendLedger]'),
-               (N'[audit].[SentMessage]'),
-               (N'[audit].[SessionConversations]'),
-               (N'[audit].[Setting]'),
-               (N'[audit].[ufn_Conversations]'),
-               (N'[audit].[ufn_HealthBroker]'),
-               (N'[audit].[ufn_HealthConversations]'),
-               (N'[audit].[ufn_HealthData]'),
-               (N'[audit].[ufn_HealthPending]'),
-               (N'[audit].[ufn_HealthQueues]'),
-               (N'[audit].[ufn_Leaked]'),
-               (N'[audit].[ufn_Pending]'),
-               (N'[audit].[ufn_QueuePages]'),
-               (N'[audit].[ufn_Queues]'),
-               (N'[audit].[ufn_ReadBatch]'),
-               (N'[audit].[ufn_ReadEnvelope]'),
-               (N'[audit].[ufn_WriteEnvelope]'),
-               (N'[audit].[usp_AcknowledgeLanding]'),
-               (N'[audit].[usp_AcquireConversation]'),
-               (N'[audit].[usp_ArmTimer]'),
-               (N'[audit].[usp_BeginConversation]'),
-               (N'[audit].[usp_BeginPartition]'),
-               (N'[audit].[usp_CheckHealth]'),
-               (N'[audit].[usp_CloseDialogs]'),
-               (N'[audit].[usp_CloseGate]'),
-               (N'[audit].[usp_Drain]'),
-               (N'[audit].[usp_EndLeaked]'),
-               (N'[audit].[usp_EndLeakedOne]'),
-               (N'[audit].[usp_EndPartition]'),
-               (N'[audit].[usp_FindPoison]'),
-               (N'[audit].[usp_Health]'),
-               (N'[audit].[usp_InTheWay]'),
-               (N'[audit].[usp_LandBatch]'),
-               (N'[audit].[usp_LandRow]'),
-               (N'[audit].[usp_LogError]'),
-               (N'[audit].[usp_MoveCopies]'),
-               (N'[audit].[usp_OpenGate]'),
-               (N'[audit].[usp_PurgeDeadLetter]'),
-               (N'[audit].[usp_PurgeLanding]'),
-               (N'[audit].[usp_PurgeLogs]'),
-               (N'[audit].[usp_PurgePoison]'),
-               (N'[audit].[usp_PurgeSendLedger]'),
-               (N'[audit].[usp_ReadErrorBody]'),
-               (N'[audit].[usp_RecordPoison]'),
-               (N'[audit].[usp_RecycleConversation]'),
-               (N'[audit].[usp_ReopenGate]'),
-               (N'[audit].[usp_ReorganizeQueue]'),
-               (N'[audit].[usp_ReplayDeadLetter]'),
-               (N'[audit].[usp_Resend]'),
-               (N'[audit].[usp_ResendPending]'),
-               (N'[audit].[usp_ResendStranded]'),
-               (N'[audit].[usp_RetireIdle]'),
-               (N'[audit].[usp_SeesPending]'),
-               (N'[audit].[usp_Send]'),
-               (N'[audit].[usp_SendBatch]'),
-               (N'[audit].[usp_SendEndOfStream]'),
-               (N'[audit].[usp_SenderActivation]'),
-               (N'[audit].[usp_SendMessages]'),
-               (N'[audit].[usp_SendPrivately]'),
-               (N'[audit].[usp_StartQueue]'),
-               (N'[audit].[usp_TargetActivation]'),
-               (N'[audit].[usp_WaitForEnds]'),
-               (N'[audit].[vw_Conversations]'),
-               (N'[audit].[vw_DeadLetters]'),
-               (N'[audit].[vw_Errors]'),
-               (N'[audit].[vw_FailedConversations]'),
-               (N'[audit].[vw_Pending]'),
-               (N'[audit].[vw_Queues]'),
-               (N'[audit].[vw_Unlanded]')
+               (N'[audit].[ConversationLog]'), (N'[audit].[DeadLetter]'), (N'[audit].[DeploymentHistory]'),
+               (N'[audit].[ErrorLog]'), (N'[audit].[Gate]'), (N'[audit].[IdleWatch]'), (N'[audit].[Landing]'),
+               (N'[audit].[LandingAcknowledged]'), (N'[audit].[MessageBatch]'), (N'[audit].[Migration]'),
+               (N'[audit].[OperatorLog]'), (N'[audit].[Outbox]'), (N'[audit].[OwnedObject]'),
+               (N'[audit].[PoisonAttempt]'), (N'[audit].[ReceivedBatch]'), (N'[audit].[SendLedger]'),
+               (N'[audit].[SentMessage]'), (N'[audit].[SessionConversations]'), (N'[audit].[Setting]'),
+               (N'[audit].[ufn_Conversations]'), (N'[audit].[ufn_HealthBroker]'),
+               (N'[audit].[ufn_HealthConversations]'), (N'[audit].[ufn_HealthData]'), (N'[audit].[ufn_HealthPending]'),
+               (N'[audit].[ufn_HealthQueues]'), (N'[audit].[ufn_Leaked]'), (N'[audit].[ufn_Pending]'),
+               (N'[audit].[ufn_QueuePages]'), (N'[audit].[ufn_Queues]'), (N'[audit].[ufn_ReadBatch]'),
+               (N'[audit].[ufn_ReadEnvelope]'), (N'[audit].[usp_AcknowledgeLanding]'),
+               (N'[audit].[usp_AcquireConversation]'), (N'[audit].[usp_ArmTimer]'),
+               (N'[audit].[usp_BeginConversation]'), (N'[audit].[usp_BeginPartition]'), (N'[audit].[usp_CheckHealth]'),
+               (N'[audit].[usp_CheckMessages]'), (N'[audit].[usp_CloseDialogs]'), (N'[audit].[usp_CloseGate]'),
+               (N'[audit].[usp_Drain]'), (N'[audit].[usp_EndInitiator]'), (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_EndLeakedOne]'), (N'[audit].[usp_EndPartition]'), (N'[audit].[usp_EndTarget]'),
+               (N'[audit].[usp_FindPoison]'), (N'[audit].[usp_Health]'), (N'[audit].[usp_InTheWay]'),
+               (N'[audit].[usp_LandBatch]'), (N'[audit].[usp_LandRow]'), (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_Mark]'), (N'[audit].[usp_MoveCopies]'), (N'[audit].[usp_OpenGate]'),
+               (N'[audit].[usp_PurgeDeadLetter]'), (N'[audit].[usp_PurgeLanding]'), (N'[audit].[usp_PurgeLogs]'),
+               (N'[audit].[usp_PurgePoison]'), (N'[audit].[usp_PurgeSendLedger]'), (N'[audit].[usp_ReadErrorBody]'),
+               (N'[audit].[usp_RecordPoison]'), (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_RehearseLanding]'), (N'[audit].[usp_ReopenGate]'), (N'[audit].[usp_ReorganizeQueue]'),
+               (N'[audit].[usp_ReplayDeadLetter]'), (N'[audit].[usp_Resend]'), (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_ResendStranded]'), (N'[audit].[usp_RetireIdle]'), (N'[audit].[usp_SeesPending]'),
+               (N'[audit].[usp_Send]'), (N'[audit].[usp_SendBatch]'), (N'[audit].[usp_SendEndOfStream]'),
+               (N'[audit].[usp_SenderActivation]'), (N'[audit].[usp_SendMessages]'), (N'[audit].[usp_SendPrivately]'),
+               (N'[audit].[usp_StartQueue]'), (N'[audit].[usp_TakeTurn]'), (N'[audit].[usp_TargetActivation]'),
+               (N'[audit].[usp_WaitForEnds]'), (N'[audit].[usp_WaitForServer]'), (N'[audit].[vw_Conversations]'),
+               (N'[audit].[vw_DeadLetters]'), (N'[audit].[vw_Errors]'), (N'[audit].[vw_FailedConversations]'),
+               (N'[audit].[vw_Pending]'), (N'[audit].[vw_Queues]'), (N'[audit].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+    THROW 50199, N'No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
@@ -8395,98 +7637,6 @@ BEGIN
         EXECUTE AS N'audit_module'
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-IF EXISTS (SELECT 1
-           FROM (VALUES
-               (N'[audit].[ConversationLog]'),
-               (N'[audit].[DeadLetter]'),
-               (N'[audit].[DeploymentHistory]'),
-               (N'[audit].[ErrorLog]'),
-               (N'[audit].[Gate]'),
-               (N'[audit].[IdleWatch]'),
-               (N'[audit].[Landing]'),
-               (N'[audit].[LandingAcknowledged]'),
-               (N'[audit].[MessageBatch]'),
-               (N'[audit].[Migration]'),
-               (N'[audit].[OperatorLog]'),
-               (N'[audit].[Outbox]'),
-               (N'[audit].[OwnedObject]'),
-               (N'[audit].[PoisonAttempt]'),
-               (N'[audit].[ReceivedBatch]'),
-               (N'[audit].[SendLedger]'),
-               (N'[audit].[SentMessage]'),
-               (N'[audit].[SessionConversations]'),
-               (N'[audit].[Setting]'),
-               (N'[audit].[ufn_Conversations]'),
-               (N'[audit].[ufn_HealthBroker]'),
-               (N'[audit].[ufn_HealthConversations]'),
-               (N'[audit].[ufn_HealthData]'),
-               (N'[audit].[ufn_HealthPending]'),
-               (N'[audit].[ufn_HealthQueues]'),
-               (N'[audit].[ufn_Leaked]'),
-               (N'[audit].[ufn_Pending]'),
-               (N'[audit].[ufn_QueuePages]'),
-               (N'[audit].[ufn_Queues]'),
-               (N'[audit].[ufn_ReadBatch]'),
-               (N'[audit].[ufn_ReadEnvelope]'),
-               (N'[audit].[ufn_WriteEnvelope]'),
-               (N'[audit].[usp_AcknowledgeLanding]'),
-               (N'[audit].[usp_AcquireConversation]'),
-               (N'[audit].[usp_ArmTimer]'),
-               (N'[audit].[usp_BeginConversation]'),
-               (N'[audit].[usp_BeginPartition]'),
-               (N'[audit].[usp_CheckHealth]'),
-               (N'[audit].[usp_CloseDialogs]'),
-               (N'[audit].[usp_CloseGate]'),
-               (N'[audit].[usp_Drain]'),
-               (N'[audit].[usp_EndLeaked]'),
-               (N'[audit].[usp_EndLeakedOne]'),
-               (N'[audit].[usp_EndPartition]'),
-               (N'[audit].[usp_FindPoison]'),
-               (N'[audit].[usp_Health]'),
-               (N'[audit].[usp_InTheWay]'),
-               (N'[audit].[usp_LandBatch]'),
-               (N'[audit].[usp_LandRow]'),
-               (N'[audit].[usp_LogError]'),
-               (N'[audit].[usp_MoveCopies]'),
-               (N'[audit].[usp_OpenGate]'),
-               (N'[audit].[usp_PurgeDeadLetter]'),
-               (N'[audit].[usp_PurgeLanding]'),
-               (N'[audit].[usp_PurgeLogs]'),
-               (N'[audit].[usp_PurgePoison]'),
-               (N'[audit].[usp_PurgeSendLedger]'),
-               (N'[audit].[usp_ReadErrorBody]'),
-               (N'[audit].[usp_RecordPoison]'),
-               (N'[audit].[usp_RecycleConversation]'),
-               (N'[audit].[usp_ReopenGate]'),
-               (N'[audit].[usp_ReorganizeQueue]'),
-               (N'[audit].[usp_ReplayDeadLetter]'),
-               (N'[audit].[usp_Resend]'),
-               (N'[audit].[usp_ResendPending]'),
-               (N'[audit].[usp_ResendStranded]'),
-               (N'[audit].[usp_RetireIdle]'),
-               (N'[audit].[usp_SeesPending]'),
-               (N'[audit].[usp_Send]'),
-               (N'[audit].[usp_SendBatch]'),
-               (N'[audit].[usp_SendEndOfStream]'),
-               (N'[audit].[usp_SenderActivation]'),
-               (N'[audit].[usp_SendMessages]'),
-               (N'[audit].[usp_SendPrivately]'),
-               (N'[audit].[usp_StartQueue]'),
-               (N'[audit].[usp_TargetActivation]'),
-               (N'[audit].[usp_WaitForEnds]'),
-               (N'[audit].[vw_Conversations]'),
-               (N'[audit].[vw_DeadLetters]'),
-               (N'[audit].[vw_Errors]'),
-               (N'[audit].[vw_FailedConversations]'),
-               (N'[audit].[vw_Pending]'),
-               (N'[audit].[vw_Queues]'),
-               (N'[audit].[vw_Unlanded]')
-           ) AS needed(Name)
-           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
@@ -8507,9 +7657,6 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 82_trouble.notification.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* operations.notify_queue_off is false: what an earlier choice made goes. */
 DECLARE @property int;
 SET XACT_ABORT ON;
@@ -8555,22 +7702,13 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 85_ledger.grant.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Sending in pieces that may be run again: the sender's procedures, the operator's look and purge. The
    table itself is nobody else's: a row made by hand would keep messages from being sent. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_BeginPartition] TO [audit_sender];
 GRANT EXECUTE ON OBJECT::[audit].[usp_EndPartition] TO [audit_sender];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeSendLedger] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[SendLedger] TO [audit_operator];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 85_operations.grant.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* What operators call and look at. The functions behind the views need no grant of their own: views and
    functions have one owner. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Drain] TO [audit_operator];
@@ -8595,29 +7733,14 @@ GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[Migration] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[Setting] TO [audit_operator];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 85_retention.grant.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* Readers say how far they are; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_reader];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgePoison] TO [audit_operator];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 85_roles.grant.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* The application's whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
    table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
    that write by INSERT ask for its columns first. */
@@ -8625,9 +7748,6 @@ GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender];
 GRANT EXECUTE ON OBJECT::[audit].[usp_SendBatch] TO [audit_sender];
 GRANT EXECUTE ON TYPE::[audit].[MessageBatch] TO [audit_sender];
 GRANT SELECT, INSERT ON OBJECT::[audit].[Outbox] TO [audit_sender];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 GRANT EXECUTE ON OBJECT::[audit].[usp_ResendPending] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_ResendStranded] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
@@ -8636,9 +7756,6 @@ GRANT SELECT ON OBJECT::[audit].[DeadLetter] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[ErrorLog] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[PoisonAttempt] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[DeploymentHistory] TO [audit_operator];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 GRANT SELECT ON OBJECT::[audit].[Landing] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[vw_Unlanded] TO [audit_reader];
@@ -8646,53 +7763,59 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 88_earlier.cleanup.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* What earlier choices installed and these do not: nothing calls it any more. */
+/* What earlier choices installed and these do not: nothing calls it any more. A table goes when it is
+   empty; rows are data, and purge_data.sql removes them. */
 SET XACT_ABORT ON;
 
 DECLARE @property int;
-DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
-DECLARE @dropOrdinal int;
+DECLARE @drops TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
 DECLARE @dropKind nvarchar(30);
 DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
+INSERT INTO @drops (Kind, Name)
+VALUES
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_WaitForSlot');
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
+    FROM @drops AS d
+    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
+    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
 
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
+                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'procedure', N'usp_CloseEverlasting'),
-    (2, N'procedure', N'usp_PurgeInbox'),
-    (3, N'procedure', N'usp_QueueTrouble'),
-    (4, N'procedure', N'usp_RecycleInOneTransaction'),
-    (5, N'procedure', N'usp_WaitForSlot')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name;
-
-WHILE EXISTS (SELECT 1 FROM @drops)
-BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
+    FROM sys.objects AS o
+    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'audit') AND o.name = @dropName;
+    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
+    FROM sys.types AS t
+    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'audit') AND t.name = @dropName;
+    IF @dropOurs IS NULL
+        CONTINUE;       /* nothing of this name is there */
     IF @dropOurs = 0
     BEGIN
         PRINT CONCAT(N'[audit].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
         CONTINUE;
     END;
+    IF @dropKind = N'TABLE'
+    BEGIN
+        SET @dropStatement = CONCAT(N'IF EXISTS (SELECT 1 FROM ', N'[audit].', QUOTENAME(@dropName), N') SET @ours = 0;');
+        EXECUTE sys.sp_executesql @dropStatement, N'@ours bit OUTPUT', @ours = @dropOurs OUTPUT;
+        IF @dropOurs = 0
+        BEGIN
+            PRINT CONCAT(N'Table [audit].', QUOTENAME(@dropName), N' is of an earlier choice and has rows: kept.');
+            CONTINUE;
+        END;
+    END;
 
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[audit].', QUOTENAME(@dropName), N';');
     BEGIN TRANSACTION;
     IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
     BEGIN
@@ -8702,79 +7825,9 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[audit].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
     COMMIT TRANSACTION;
-END;
-
-
-/* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[audit].[Everlasting]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [audit].[Everlasting])
-        PRINT N'Table [audit].[Everlasting] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Everlasting';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [audit].[Everlasting];
-        COMMIT TRANSACTION;
-    END;
-END;
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[audit].[Inbox]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [audit].[Inbox])
-        PRINT N'Table [audit].[Inbox] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Inbox';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [audit].[Inbox];
-        COMMIT TRANSACTION;
-    END;
-END;
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[audit].[KeySequence]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [audit].[KeySequence])
-        PRINT N'Table [audit].[KeySequence] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'KeySequence';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [audit].[KeySequence];
-        COMMIT TRANSACTION;
-    END;
-END;
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[audit].[SkippedNumber]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [audit].[SkippedNumber])
-        PRINT N'Table [audit].[SkippedNumber] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'SkippedNumber';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [audit].[SkippedNumber];
-        COMMIT TRANSACTION;
-    END;
 END;
 
 /* Versions of the contract that are no longer listed. The target service lets go of one when no
@@ -8997,23 +8050,17 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 90_deployment.data.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e3613e61e9746ee7a17ba721a06a4a57431eee0baf149028930e6980439a03e5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'59ff5fb5bf3832d80e461cd484f6872c6e503cd782c129a0c994a0180fa22075'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'e3613e61e9746ee7a17ba721a06a4a57431eee0baf149028930e6980439a03e5');
+    VALUES (N'audit', N'0.1.0', N'59ff5fb5bf3832d80e461cd484f6872c6e503cd782c129a0c994a0180fa22075');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 92_settings.data.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
 /* The choices installed from here on, and the gate that 38_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
 SET XACT_ABORT ON;
@@ -9067,7 +8114,12 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF OBJECT_ID(N'tempdb..#redial_install', N'U') IS NOT NULL
+    DROP TABLE #redial_install;
 PRINT N'Redial 0.1.0, configuration audit: installed';
 GO
 SET NOEXEC OFF;
+GO
+IF OBJECT_ID(N'tempdb..#redial_install', N'U') IS NOT NULL
+    THROW 50220, N'Redial 0.1.0, configuration audit: NOT installed. The first error above is the reason. Errors between it and this line only follow from it. Next: do what it says, then run this script again.', 1;
 GO

@@ -28,8 +28,7 @@ BEGIN
 END;
 
 DECLARE @property int;
-DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
-DECLARE @dropOrdinal int;
+DECLARE @drops TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
 DECLARE @dropKind nvarchar(30);
 DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
@@ -352,114 +351,63 @@ END;
 
 /* Every object of every choice: an earlier one may have left something behind. Types after the
    procedures that name them (F-160). */
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+INSERT INTO @drops (Kind, Name)
+VALUES
+    (N'VIEW', N'Outbox'), (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
+    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
+    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
+    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
+    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
+    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendPending'),
+    (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
+    (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
+    (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
+    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
+    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
+    (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
+    (N'TYPE', N'MessageBatch'), (N'TYPE', N'ReceivedBatch');
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
+    FROM @drops AS d
+    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
+    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
+
+    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
+                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'view', N'Outbox'),
-    (2, N'view', N'vw_Conversations'),
-    (3, N'view', N'vw_DeadLetters'),
-    (4, N'view', N'vw_Errors'),
-    (5, N'view', N'vw_FailedConversations'),
-    (6, N'view', N'vw_Pending'),
-    (7, N'view', N'vw_Queues'),
-    (8, N'view', N'vw_Unlanded'),
-    (9, N'procedure', N'usp_AcknowledgeLanding'),
-    (10, N'procedure', N'usp_AcquireConversation'),
-    (11, N'procedure', N'usp_ArmTimer'),
-    (12, N'procedure', N'usp_BeginConversation'),
-    (13, N'procedure', N'usp_BeginPartition'),
-    (14, N'procedure', N'usp_CheckHealth'),
-    (15, N'procedure', N'usp_CloseDialogs'),
-    (16, N'procedure', N'usp_CloseEverlasting'),
-    (17, N'procedure', N'usp_CloseGate'),
-    (18, N'procedure', N'usp_Drain'),
-    (19, N'procedure', N'usp_EndLeaked'),
-    (20, N'procedure', N'usp_EndLeakedOne'),
-    (21, N'procedure', N'usp_EndPartition'),
-    (22, N'procedure', N'usp_FindPoison'),
-    (23, N'procedure', N'usp_Health'),
-    (24, N'procedure', N'usp_InTheWay'),
-    (25, N'procedure', N'usp_LandBatch'),
-    (26, N'procedure', N'usp_LandRow'),
-    (27, N'procedure', N'usp_LogError'),
-    (28, N'procedure', N'usp_MoveCopies'),
-    (29, N'procedure', N'usp_OpenGate'),
-    (30, N'procedure', N'usp_PurgeDeadLetter'),
-    (31, N'procedure', N'usp_PurgeInbox'),
-    (32, N'procedure', N'usp_PurgeLanding'),
-    (33, N'procedure', N'usp_PurgeLogs'),
-    (34, N'procedure', N'usp_PurgePoison'),
-    (35, N'procedure', N'usp_PurgeSendLedger'),
-    (36, N'procedure', N'usp_QueueTrouble'),
-    (37, N'procedure', N'usp_ReadErrorBody'),
-    (38, N'procedure', N'usp_RecordPoison'),
-    (39, N'procedure', N'usp_RecycleConversation'),
-    (40, N'procedure', N'usp_RecycleInOneTransaction'),
-    (41, N'procedure', N'usp_ReopenGate'),
-    (42, N'procedure', N'usp_ReorganizeQueue'),
-    (43, N'procedure', N'usp_ReplayDeadLetter'),
-    (44, N'procedure', N'usp_Resend'),
-    (45, N'procedure', N'usp_ResendPending'),
-    (46, N'procedure', N'usp_ResendStranded'),
-    (47, N'procedure', N'usp_RetireIdle'),
-    (48, N'procedure', N'usp_SeesPending'),
-    (49, N'procedure', N'usp_Send'),
-    (50, N'procedure', N'usp_SendBatch'),
-    (51, N'procedure', N'usp_SendEndOfStream'),
-    (52, N'procedure', N'usp_SenderActivation'),
-    (53, N'procedure', N'usp_SendMessages'),
-    (54, N'procedure', N'usp_SendPrivately'),
-    (55, N'procedure', N'usp_StartQueue'),
-    (56, N'procedure', N'usp_TargetActivation'),
-    (57, N'procedure', N'usp_WaitForEnds'),
-    (58, N'procedure', N'usp_WaitForSlot'),
-    (59, N'function', N'ufn_Conversations'),
-    (60, N'function', N'ufn_HealthBroker'),
-    (61, N'function', N'ufn_HealthConversations'),
-    (62, N'function', N'ufn_HealthData'),
-    (63, N'function', N'ufn_HealthPending'),
-    (64, N'function', N'ufn_HealthQueues'),
-    (65, N'function', N'ufn_Leaked'),
-    (66, N'function', N'ufn_Pending'),
-    (67, N'function', N'ufn_QueuePages'),
-    (68, N'function', N'ufn_Queues'),
-    (69, N'function', N'ufn_ReadBatch'),
-    (70, N'function', N'ufn_ReadEnvelope'),
-    (71, N'function', N'ufn_WriteEnvelope')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, N'TYPE', k.Name,
-    CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+    FROM sys.objects AS o
+    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'audit') AND o.name = @dropName;
+    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
-FROM (VALUES
-    (72, N'MessageBatch'),
-    (73, N'ReceivedBatch')
-) AS k(Ordinal, Name)
-INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'audit') AND t.name = k.Name;
-
-WHILE EXISTS (SELECT 1 FROM @drops)
-BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
+    FROM sys.types AS t
+    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'audit') AND t.name = @dropName;
+    IF @dropOurs IS NULL
+        CONTINUE;       /* nothing of this name is there */
     IF @dropOurs = 0
     BEGIN
         PRINT CONCAT(N'[audit].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
         CONTINUE;
     END;
 
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[audit].', QUOTENAME(@dropName), N';');
     BEGIN TRANSACTION;
     IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
     BEGIN
@@ -469,6 +417,7 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[audit].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
     COMMIT TRANSACTION;
 END;
@@ -479,8 +428,8 @@ DECLARE @leftStatement nvarchar(600);
 WHILE 1 = 1
 BEGIN
     SET @leftName = NULL;
-    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END), @leftName = o.name
+    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END), @leftName = o.name
     FROM sys.objects AS o
     WHERE o.schema_id = SCHEMA_ID(N'audit')
       AND o.type IN ('V', 'P', 'TF', 'IF', 'FN', 'SQ')

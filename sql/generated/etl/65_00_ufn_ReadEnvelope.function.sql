@@ -7,8 +7,12 @@ CREATE OR ALTER FUNCTION [etl].[ufn_ReadEnvelope](
 RETURNS TABLE   -- noqa: CP05
 AS
 /* Redial 0.1.0, configuration etl */
-/* What ufn_WriteEnvelope wrote: always one row. Nothing here can raise an error, whatever the bytes
-   are (F-146): a body without a whole header comes back as it is, with NULL in every other column. */
+/* The header usp_Send puts before a body (F-146), and the body: always one row. Bytes, numbers big-endian:
+     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
+    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
+    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE.
+   Nothing here can raise an error, whatever the bytes are: a body without a whole header comes back as it
+   is, with NULL in every other column. */
 RETURN
 (
     SELECT

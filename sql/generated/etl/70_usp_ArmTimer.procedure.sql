@@ -4,7 +4,6 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.

@@ -3,7 +3,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that

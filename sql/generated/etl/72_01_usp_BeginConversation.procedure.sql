@@ -7,7 +7,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds

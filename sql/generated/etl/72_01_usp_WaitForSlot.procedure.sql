@@ -4,7 +4,6 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_WaitForSlot]
     @slot nvarchar(200),
     @ownsTransaction bit                /* 1: usp_Send began the transaction, 0: its caller did */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Waits for one slot of the pool, 5000 ms at most, and keeps it to the end of the transaction.

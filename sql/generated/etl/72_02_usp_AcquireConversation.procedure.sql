@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.
@@ -37,9 +36,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  A caller's transaction keeps the slot of its first message, so its messages stay in order  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  A caller's transaction keeps the slot of its first message, so its messages stay in order -- */
     SET @handle = NULL;
     IF @ownsTransaction = 0
     BEGIN
@@ -65,9 +62,7 @@ BEGIN
         ORDER BY sc.ConfigId, sc.ConversationKey;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest -- */
     /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits (F-128).
        READPAST: a busy slot is passed over, not waited for; refused (650) under SERIALIZABLE and
        SNAPSHOT, which usp_Send has left (F-125).
@@ -115,24 +110,18 @@ BEGIN
         ORDER BY sc.ConfigId, sc.ConversationKey;
     END;
 
-    SET @rowHandle = @handle;
+    SELECT @rowHandle = @handle, @conversationKey = @slot;
 
-    SET @conversationKey = @slot;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148)   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) -- */
     IF EXISTS (SELECT 1
                FROM [etl].[Gate] AS g
                    WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
                WHERE g.ConfigId = 1 AND g.IsOpen = 0)
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction        */
-    /*    (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs he      */
-    /*    begins cannot begin any (50104)                                                            */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction
+             (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs he
+             begins cannot begin any (50104) -- */
     IF @begunUtc IS NOT NULL
     BEGIN
         SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
@@ -201,9 +190,7 @@ BEGIN
             SET @deadHandle = @handle;      /* of no more use: begin the next one below */
         END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced -- */
     IF @begunUtc IS NULL OR @vanished = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
     BEGIN
         EXECUTE [etl].[usp_BeginConversation]

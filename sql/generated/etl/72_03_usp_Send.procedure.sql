@@ -24,34 +24,39 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = NULL;
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
     DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint = NULL;
+    DECLARE @keySequence bigint;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/etl/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/etl/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/etl/target'
-        SET @errors = @errors + N'@toService must be ''//redial/etl/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/etl/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/etl/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/etl/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = pool. ';
-    IF @messageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')
-        SET @errors = @errors + N'@messageId must be NULL or an id of its own, not zero. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = NULL,
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/etl/initiator'
+                THEN N'@fromService must be ''//redial/etl/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/etl/target'
+                THEN N'@toService must be ''//redial/etl/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/etl/contract'
+                THEN N'@onContract must be ''//redial/etl/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
+                THEN N'@messageType must be one of: ''//redial/etl/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = pool. ' END,
+            CASE WHEN @messageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')
+                THEN N'@messageId must be NULL or an id of its own, not zero. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -67,7 +72,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -79,14 +84,19 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
             EXECUTE [etl].[usp_AcquireConversation]
                 @conversationKey = @conversationKey OUTPUT,
                 @deadHandle = @deadHandle,
                 @ownsTransaction = @ownsTransaction,
                 @handle = @handle OUTPUT;
 
-            SET @body = [etl].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+            SET @body = (0x52444C31 + CONVERT(binary(2), 46)
+                    + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                    + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                    + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                    + 0x0000
+                    + 0x000000000000
+                    ) + ISNULL(@messageBody, 0x);
 
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */

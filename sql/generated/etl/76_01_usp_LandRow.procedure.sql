@@ -7,7 +7,6 @@ CREATE OR ALTER PROCEDURE [etl].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -16,13 +15,13 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
 
-    /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
     INSERT INTO [etl].[Landing]
         (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
          ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
     SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
         e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
     FROM [etl].[ufn_ReadEnvelope](@body) AS e;
+
     RETURN 0;
 END;
 GO

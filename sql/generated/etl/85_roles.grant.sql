@@ -8,7 +8,6 @@ GRANT EXECUTE ON OBJECT::[etl].[usp_Send] TO [etl_sender];
 GRANT EXECUTE ON OBJECT::[etl].[usp_SendBatch] TO [etl_sender];
 GRANT EXECUTE ON TYPE::[etl].[MessageBatch] TO [etl_sender];
 GRANT SELECT, INSERT ON OBJECT::[etl].[Outbox] TO [etl_sender];
-GO
 GRANT EXECUTE ON OBJECT::[etl].[usp_ResendPending] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_ResendStranded] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_EndLeaked] TO [etl_operator];
@@ -17,7 +16,6 @@ GRANT SELECT ON OBJECT::[etl].[DeadLetter] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[ErrorLog] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[PoisonAttempt] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[DeploymentHistory] TO [etl_operator];
-GO
 GRANT SELECT ON OBJECT::[etl].[Landing] TO [etl_reader];
 GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_reader];
 GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_reader];

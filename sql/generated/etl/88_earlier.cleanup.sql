@@ -1,48 +1,59 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* What earlier choices installed and these do not: nothing calls it any more. */
+/* What earlier choices installed and these do not: nothing calls it any more. A table goes when it is
+   empty; rows are data, and purge_data.sql removes them. */
 SET XACT_ABORT ON;
 
 DECLARE @property int;
-DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
-DECLARE @dropOrdinal int;
+DECLARE @drops TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
 DECLARE @dropKind nvarchar(30);
 DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
+INSERT INTO @drops (Kind, Name)
+VALUES
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction');
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
+    FROM @drops AS d
+    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
+    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
 
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
+                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'procedure', N'usp_CloseEverlasting'),
-    (2, N'procedure', N'usp_QueueTrouble'),
-    (3, N'procedure', N'usp_RecycleInOneTransaction')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'etl') AND o.name = k.Name;
-
-WHILE EXISTS (SELECT 1 FROM @drops)
-BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
+    FROM sys.objects AS o
+    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'etl') AND o.name = @dropName;
+    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
+    FROM sys.types AS t
+    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'etl') AND t.name = @dropName;
+    IF @dropOurs IS NULL
+        CONTINUE;       /* nothing of this name is there */
     IF @dropOurs = 0
     BEGIN
         PRINT CONCAT(N'[etl].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
         CONTINUE;
     END;
+    IF @dropKind = N'TABLE'
+    BEGIN
+        SET @dropStatement = CONCAT(N'IF EXISTS (SELECT 1 FROM ', N'[etl].', QUOTENAME(@dropName), N') SET @ours = 0;');
+        EXECUTE sys.sp_executesql @dropStatement, N'@ours bit OUTPUT', @ours = @dropOurs OUTPUT;
+        IF @dropOurs = 0
+        BEGIN
+            PRINT CONCAT(N'Table [etl].', QUOTENAME(@dropName), N' is of an earlier choice and has rows: kept.');
+            CONTINUE;
+        END;
+    END;
 
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[etl].', QUOTENAME(@dropName), N';');
     BEGIN TRANSACTION;
     IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
     BEGIN
@@ -52,62 +63,9 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[etl].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
     COMMIT TRANSACTION;
-END;
-
-
-/* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[etl].[Everlasting]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [etl].[Everlasting])
-        PRINT N'Table [etl].[Everlasting] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'etl', @level1type = N'TABLE', @level1name = N'Everlasting';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [etl].[Everlasting];
-        COMMIT TRANSACTION;
-    END;
-END;
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[etl].[KeySequence]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [etl].[KeySequence])
-        PRINT N'Table [etl].[KeySequence] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'etl', @level1type = N'TABLE', @level1name = N'KeySequence';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [etl].[KeySequence];
-        COMMIT TRANSACTION;
-    END;
-END;
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-                 AND ep.major_id = OBJECT_ID(N'[etl].[SkippedNumber]'))
-BEGIN
-    IF EXISTS (SELECT 1 FROM [etl].[SkippedNumber])
-        PRINT N'Table [etl].[SkippedNumber] is of an earlier choice and has rows: kept.';
-    ELSE
-    BEGIN
-        BEGIN TRANSACTION;
-        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
-            @level0name = N'etl', @level1type = N'TABLE', @level1name = N'SkippedNumber';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-        DROP TABLE [etl].[SkippedNumber];
-        COMMIT TRANSACTION;
-    END;
 END;
 
 /* Versions of the contract that are no longer listed. The target service lets go of one when no

@@ -1,27 +1,21 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[DeploymentHistory]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [logging].[DeploymentHistory]
     (
         DeploymentId int IDENTITY (1, 1) NOT NULL,
-        DeployedUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
-        DeployedBy nvarchar(128) NOT NULL
-            CONSTRAINT [DF_DeploymentHistory_DeployedBy] DEFAULT (ORIGINAL_LOGIN()),
+        DeployedUtc datetime2(3) NOT NULL CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
+        DeployedBy nvarchar(128) NOT NULL CONSTRAINT [DF_DeploymentHistory_DeployedBy] DEFAULT (ORIGINAL_LOGIN()),
         ConfigName nvarchar(128) NOT NULL,
         Version nvarchar(30) NOT NULL,
         ContentHash char(64) NOT NULL,
         CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'DeploymentHistory';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [logging].[usp_Mark] N'TABLE', N'DeploymentHistory';
     COMMIT TRANSACTION;
 END;
 GO

@@ -8,10 +8,9 @@ GO
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog's target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [logging].[SentMessage]
     (
@@ -19,15 +18,11 @@ BEGIN
         MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL,
-        SentUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_SentMessage_SentUtc] DEFAULT (SYSUTCDATETIME()),
+        SentUtc datetime2(3) NOT NULL CONSTRAINT [DF_SentMessage_SentUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_SentMessage] PRIMARY KEY CLUSTERED (ConversationId, MessageSequence)
     );
     ALTER TABLE [logging].[SentMessage] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'SentMessage';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [logging].[usp_Mark] N'TABLE', N'SentMessage';
     COMMIT TRANSACTION;
 END;
 GO

@@ -12,16 +12,22 @@ GO
    - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
    - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
      the proof in docs/facts.md (F-127) does not know. */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [logging].[SessionConversations]
     (
         ConfigId int NOT NULL,
         ConversationKey nvarchar(200) NOT NULL,
         Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
+        Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+            CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0),
+        BegunUtc datetime2(3) NULL,             /* pool: NULL stands for an unused slot */
+        RecycleAtUtc datetime2(3) NULL,         /* aged_out: replaced by the first send after this */
+        RecycleAtMessages bigint NULL,          /* aged_out: or after this many messages */
+        TransactionId bigint NULL,              /* pool: who took the slot last */
         CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
@@ -29,10 +35,7 @@ BEGIN
         ON [logging].[SessionConversations] (Handle)
         WITH (ALLOW_PAGE_LOCKS = OFF);
     ALTER TABLE [logging].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'SessionConversations';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [logging].[usp_Mark] N'TABLE', N'SessionConversations';
     COMMIT TRANSACTION;
 END;
 GO

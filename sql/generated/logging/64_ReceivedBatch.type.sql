@@ -2,11 +2,10 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+SET XACT_ABORT ON;
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
                WHERE tt.schema_id = SCHEMA_ID(N'logging') AND tt.name = N'ReceivedBatch')
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TYPE [logging].[ReceivedBatch] AS TABLE
     (
@@ -15,10 +14,7 @@ BEGIN
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
-        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TYPE', @level1name = N'ReceivedBatch';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [logging].[usp_Mark] N'TYPE', N'ReceivedBatch';
     COMMIT TRANSACTION;
 END;
 GO

@@ -6,15 +6,25 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 BEGIN
     SET NOCOUNT ON;
 
-    INSERT INTO [logging].[ErrorLog]
-        (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
-    VALUES
-        (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @line int = ERROR_LINE();
+    SET @message = ISNULL(@message, ERROR_MESSAGE());
+
+    BEGIN TRY
+        INSERT INTO [logging].[ErrorLog]
+            (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
+        VALUES
+            (@procedureName, @handle, @sequence, @number, @line, @message);
+    END TRY
+    BEGIN CATCH
+        /* No room for a line (1105, 9002), say. Who logs goes on; only who has work open must know. */
+        IF @@TRANCOUNT > 0
+            THROW;
+    END CATCH;
 END;
 GO

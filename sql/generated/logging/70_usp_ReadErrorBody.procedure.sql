@@ -5,7 +5,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the

@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_SendPrivately]
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else

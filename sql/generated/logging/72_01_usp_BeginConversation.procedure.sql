@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT,
     @conversationId uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Begins a dialog. Called inside a transaction. */

@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* The everlasting dialog: the open one in a conversation group that is fixed by the names of the

@@ -24,32 +24,37 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = NULL;
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/logging/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/logging/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/logging/target'
-        SET @errors = @errors + N'@toService must be ''//redial/logging/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/logging/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/logging/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/logging/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = single. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = NULL,
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/logging/initiator'
+                THEN N'@fromService must be ''//redial/logging/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/logging/target'
+                THEN N'@toService must be ''//redial/logging/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/logging/contract'
+                THEN N'@onContract must be ''//redial/logging/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
+                THEN N'@messageType must be one of: ''//redial/logging/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = single. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -62,7 +67,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -74,7 +79,6 @@ BEGIN
             END;
 
             /* -- 2.2  The conversation: found, the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
             EXECUTE [logging].[usp_AcquireConversation]
                 @conversationKey = @conversationKey,
                 @deadHandle = @deadHandle,

@@ -10,7 +10,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a

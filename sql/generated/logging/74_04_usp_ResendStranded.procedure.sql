@@ -34,9 +34,7 @@ BEGIN
     DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Help and inputs -- */
     IF @Help = 1
     BEGIN
         PRINT N'usp_ResendStranded sends again what a dialog of configuration logging has left behind that was ended by
@@ -56,9 +54,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     WHILE 1 = 1
     BEGIN
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The next dialog with copies, by its oldest                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [logging].[SentMessage] AS sm
@@ -103,9 +99,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
 
         BEGIN TRY
-            /* --------------------------------------------------------------------------------- */
-            /* 3  Ended or failed, and left: as activation would have done                         */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @handle IS NOT NULL
             BEGIN
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -121,9 +115,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* --------------------------------------------------------------------------------- */
-            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
                 BEGIN TRANSACTION;
@@ -156,7 +148,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                AND NOT EXISTS (SELECT 1
                                FROM [logging].[PoisonAttempt] AS pa
                                    WITH (NOLOCK, FORCESEEK)     /* as above */
@@ -167,10 +159,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
-    /*    activation came, which has written down what the message said                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
+             activation came, which has written down what the message said -- */
     IF @endsToo = 1
         INSERT INTO @left (Handle, Code, Reason)
         SELECT ce.conversation_handle, cl.Code, cl.Reason

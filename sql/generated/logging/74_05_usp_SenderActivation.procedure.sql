@@ -12,6 +12,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -28,8 +29,11 @@ BEGIN
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @queueId int = OBJECT_ID(N'[logging].[InitiatorQueue]');
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -37,9 +41,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -75,18 +77,14 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -97,54 +95,13 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
-                SET @code = 0;
-                SET @description = NULL;
-                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
-                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-
-                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
-                   hours and counts as one of the five (F-118). So that is left to somebody who has
-                   looked at the log first. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM sys.conversation_endpoints AS ce
-                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
-                      INNER JOIN [logging].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                          ON sm.ConversationId = ce.conversation_id
-                      WHERE ce.conversation_handle = @handle) AS p;
-
-                SET @left = 1;
                 SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                IF @copies <= 100000
-                    EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend, @waitMs = 0;
-
-                /* The message is consumed and the dialog stays: what the message said is written down for
-                   whoever ends it (below, usp_ResendStranded, an operator). */
-                IF @left <> 0
-                BEGIN
-                    UPDATE cl
-                    SET Code = @code,
-                        Reason = @description
-                    FROM [logging].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
-                    WHERE cl.Handle = @handle;
-                END;
-                IF @copies > 100000
-                BEGIN
-                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
-                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
-                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                        @handle = @handle, @sequence = @sequence, @message = @description;
-                END;
+                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
+                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;
@@ -158,9 +115,7 @@ BEGIN
                 END;
 
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -181,19 +136,29 @@ BEGIN
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
-               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. Any other error
+               of RECEIVE itself: leave, a loop would spin (F-118). */
+            SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+                EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
+            IF @left <> 0
                 RETURN 1;
+            IF @phase = 0
+            BEGIN
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
+            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO

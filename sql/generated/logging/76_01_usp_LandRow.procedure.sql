@@ -7,7 +7,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -18,6 +17,7 @@ BEGIN
 
     INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
+
     RETURN 0;
 END;
 GO

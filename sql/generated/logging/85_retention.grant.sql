@@ -3,7 +3,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Readers say how far they are; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_AcknowledgeLanding] TO [logging_reader];
-GO
 GRANT SELECT ON OBJECT::[logging].[LandingAcknowledged] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_AcknowledgeLanding] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLanding] TO [logging_operator];

@@ -8,7 +8,6 @@ GRANT EXECUTE ON OBJECT::[logging].[usp_Send] TO [logging_sender];
 GRANT EXECUTE ON OBJECT::[logging].[usp_SendBatch] TO [logging_sender];
 GRANT EXECUTE ON TYPE::[logging].[MessageBatch] TO [logging_sender];
 GRANT SELECT, INSERT ON OBJECT::[logging].[Outbox] TO [logging_sender];
-GO
 GRANT EXECUTE ON OBJECT::[logging].[usp_ResendPending] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_ResendStranded] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_CloseEverlasting] TO [logging_operator];
@@ -18,7 +17,6 @@ GRANT SELECT ON OBJECT::[logging].[DeadLetter] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[ErrorLog] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[PoisonAttempt] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[DeploymentHistory] TO [logging_operator];
-GO
 GRANT SELECT ON OBJECT::[logging].[Landing] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_reader];

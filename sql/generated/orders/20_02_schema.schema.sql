@@ -13,13 +13,12 @@ BEGIN
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     COMMIT TRANSACTION;
-END;
-GO
+END
 /* A schema that was there before keeps its owner; the module user needs its objects all the same.
    Only then: a grant to the owner itself is refused with message 4624 (F-140). */
-IF EXISTS (SELECT 1 FROM sys.schemas AS s
-           WHERE s.name = N'orders'
-             AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'orders_module'))
+ELSE IF EXISTS (SELECT 1 FROM sys.schemas AS s
+                WHERE s.name = N'orders'
+                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'orders_module'))
 BEGIN
     GRANT CONTROL ON SCHEMA::[orders] TO [orders_module];
 END;

@@ -4,23 +4,18 @@ GO
 /* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
    send has to write down when it was: the server counts a dialog's messages anyway (F-171). Only
    usp_RetireIdle reads and writes it. */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[orders].[IdleWatch]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [orders].[IdleWatch]
     (
         Handle uniqueidentifier NOT NULL,
         SendSequence bigint NOT NULL,
-        SinceUtc datetime2(3) NOT NULL
-            CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
+        SinceUtc datetime2(3) NOT NULL CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'IdleWatch';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [orders].[usp_Mark] N'TABLE', N'IdleWatch';
     COMMIT TRANSACTION;
 END;
 GO

@@ -4,10 +4,9 @@ GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
    rollbacks that switch it off (F-118). */
+SET XACT_ABORT ON;
 IF OBJECT_ID(N'[orders].[PoisonAttempt]', N'U') IS NULL
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TABLE [orders].[PoisonAttempt]
     (
@@ -21,10 +20,7 @@ BEGIN
         CONSTRAINT [PK_PoisonAttempt] PRIMARY KEY CLUSTERED
             (ConversationHandle, MessageSequence, MessageType)
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'PoisonAttempt';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [orders].[usp_Mark] N'TABLE', N'PoisonAttempt';
     COMMIT TRANSACTION;
 END;
 GO

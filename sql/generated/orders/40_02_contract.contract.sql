@@ -2,51 +2,24 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
-DECLARE @property int;
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
 BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE CONTRACT [//redial/orders/contract]
-        AUTHORIZATION [dbo]
+    CREATE CONTRACT [//redial/orders/contract] AUTHORIZATION [dbo]
     (
         [//redial/orders/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                   WHERE ep.class = 16   /* CONTRACT */
-                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
-                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'orders',
-            @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    COMMIT TRANSACTION;
-END;
+    EXECUTE [orders].[usp_Mark] N'CONTRACT', N'//redial/orders/contract';
+END
+ELSE
+    EXECUTE [orders].[usp_Mark] N'CONTRACT', N'//redial/orders/contract', @made = 0;
 
-IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 16   /* CONTRACT */
-                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
-                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
-BEGIN
-    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'orders',
-        @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-END;
-GO
 /* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
    On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */
 GRANT REFERENCES ON CONTRACT::[//redial/orders/contract] TO [orders_module];
 GRANT REFERENCES ON MESSAGE TYPE::[//redial/orders/event] TO [orders_module];
 GRANT REFERENCES ON MESSAGE TYPE::[EndOfStream] TO [orders_module];
+COMMIT TRANSACTION;
 GO

@@ -4,11 +4,10 @@ GO
 /* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
    may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
    server's 8152, which names nothing. */
+SET XACT_ABORT ON;
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
                WHERE tt.schema_id = SCHEMA_ID(N'orders') AND tt.name = N'MessageBatch')
 BEGIN
-    DECLARE @property int;
-    SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE TYPE [orders].[MessageBatch] AS TABLE
     (
@@ -18,10 +17,7 @@ BEGIN
         MessageKey nvarchar(4000) NULL,
         MessageId uniqueidentifier NULL
     );
-    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TYPE', @level1name = N'MessageBatch';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    EXECUTE [orders].[usp_Mark] N'TYPE', N'MessageBatch';
     COMMIT TRANSACTION;
 END;
 GO

@@ -4,7 +4,6 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.

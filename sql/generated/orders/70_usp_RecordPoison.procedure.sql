@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block

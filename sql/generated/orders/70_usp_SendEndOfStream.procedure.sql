@@ -3,7 +3,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that

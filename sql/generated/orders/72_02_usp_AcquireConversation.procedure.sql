@@ -6,7 +6,6 @@ CREATE OR ALTER PROCEDURE [orders].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -40,8 +39,8 @@ BEGIN
             SET @handle = NULL;
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [orders].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-                   SEND commits; S locks would deadlock on conversion (F-122).
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
+                   caller's SEND commits; S locks would deadlock on conversion (F-122).
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
                    at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */

@@ -26,7 +26,6 @@ BEGIN
     /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
     DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
     DECLARE @saved bit = 0;
-    DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
     /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
     DECLARE @keys TABLE
     (
@@ -37,8 +36,6 @@ BEGIN
         LastSequence bigint NULL
     );
     DECLARE @messageId uniqueidentifier = NULL;
-    DECLARE @wrongId int = 0;
-    DECLARE @problem nvarchar(400);
     DECLARE @keyCount int;
     DECLARE @keyNumber int;
     DECLARE @conversationKey nvarchar(200);
@@ -51,44 +48,11 @@ BEGIN
     DECLARE @keySequence bigint = NULL;
     DECLARE @attempt int = 0;
     DECLARE @error int;
-    DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @wrong (Problem)
-    SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
-    FROM @messages AS m
-    CROSS APPLY
-    (
-        SELECT N'MessageType must be one of: ''//redial/orders/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
-        UNION ALL
-        SELECT N'MessageKey must be 1 to 200 characters long'
-        WHERE ISNULL(DATALENGTH(m.MessageKey), 0) NOT BETWEEN 2 AND 400
-        UNION ALL
-        SELECT N'MessageId must be NULL: this configuration has delivery = at_least_once'
-        WHERE m.MessageId IS NOT NULL
-    ) AS w
-    ORDER BY m.Ordinal;
+    /* -- 1  Inputs -- */
+    EXECUTE [orders].[usp_CheckMessages] @messages = @messages, @problems = @problems;
 
-    WHILE 1 = 1
-    BEGIN
-        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
-        IF @@ROWCOUNT = 0
-            BREAK;
-        SET @problems = @problems + @problem;
-    END;
-
-    IF @problems <> N''
-    BEGIN
-        SET @message = LEFT(CONCAT(N'Nothing was sent. ', RTRIM(@problems)), 2040);
-        THROW 50150, @message, 1;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -100,10 +64,8 @@ BEGIN
           GROUP BY CONVERT(nvarchar(200), m.MessageKey)) AS k;   /* keys the collation holds equal share a dialog */
     SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
@@ -154,7 +116,14 @@ BEGIN
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
                 FROM @keys AS k WHERE k.ConversationKey = @messageKey;
 
-                SET @body = [orders].[ufn_WriteEnvelope](@messageId, @messageKey, @keySequence, @body);
+                SET @body = (0x52444C31 + CONVERT(binary(2), 46 + ISNULL(DATALENGTH(@messageKey), 0))
+                        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+                        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+                        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+                        + CONVERT(binary(2), ISNULL(DATALENGTH(@messageKey), 0))
+                        + 0x000000000000
+                        + CONVERT(varbinary(1168), CONCAT(N'', @messageKey))
+                        ) + ISNULL(@body, 0x);
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0

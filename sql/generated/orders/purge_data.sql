@@ -28,8 +28,7 @@ BEGIN
 END;
 
 DECLARE @property int;
-DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
-DECLARE @dropOrdinal int;
+DECLARE @drops TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
 DECLARE @dropKind nvarchar(30);
 DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
@@ -90,54 +89,42 @@ BEGIN
 END;
 
 /* Every table of every choice that Redial made. */
-DELETE FROM @drops;
-INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
-SELECT k.Ordinal, UPPER(k.Kind), k.Name,
-    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
-          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+INSERT INTO @drops (Kind, Name)
+VALUES
+    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentHistory'),
+    (N'TABLE', N'ErrorLog'), (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'),
+    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
+    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'),
+    (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'), (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'),
+    (N'TABLE', N'SkippedNumber');
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
+    FROM @drops AS d
+    ORDER BY CASE d.Kind WHEN N'TYPE' THEN 1 ELSE 0 END, d.Name;
+    DELETE FROM @drops WHERE Kind = @dropKind AND Name = @dropName;
+
+    SELECT @dropOurs = CASE WHEN CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END = @dropKind
+                             AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
-FROM (VALUES
-    (1, N'table', N'ConversationLog'),
-    (2, N'table', N'DeadLetter'),
-    (3, N'table', N'DeploymentHistory'),
-    (4, N'table', N'ErrorLog'),
-    (5, N'table', N'Everlasting'),
-    (6, N'table', N'Gate'),
-    (7, N'table', N'IdleWatch'),
-    (8, N'table', N'Inbox'),
-    (9, N'table', N'KeySequence'),
-    (10, N'table', N'Landing'),
-    (11, N'table', N'LandingAcknowledged'),
-    (12, N'table', N'Migration'),
-    (13, N'table', N'OperatorLog'),
-    (14, N'table', N'OwnedObject'),
-    (15, N'table', N'PoisonAttempt'),
-    (16, N'table', N'SendLedger'),
-    (17, N'table', N'SentMessage'),
-    (18, N'table', N'SessionConversations'),
-    (19, N'table', N'Setting'),
-    (20, N'table', N'SkippedNumber')
-) AS k(Ordinal, Kind, Name)
-INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
-
-WHILE EXISTS (SELECT 1 FROM @drops)
-BEGIN
-    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
-    FROM @drops AS d
-    ORDER BY d.Ordinal;
-    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
-
+    FROM sys.objects AS o
+    WHERE @dropKind <> N'TYPE' AND o.schema_id = SCHEMA_ID(N'orders') AND o.name = @dropName;
+    SELECT @dropOurs = CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
+    FROM sys.types AS t
+    WHERE @dropKind = N'TYPE' AND t.schema_id = SCHEMA_ID(N'orders') AND t.name = @dropName;
+    IF @dropOurs IS NULL
+        CONTINUE;       /* nothing of this name is there */
     IF @dropOurs = 0
     BEGIN
         PRINT CONCAT(N'[orders].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
         CONTINUE;
     END;
 
-    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[orders].', QUOTENAME(@dropName), N';');
     BEGIN TRANSACTION;
     IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
     BEGIN
@@ -147,6 +134,7 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     END;
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[orders].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
     COMMIT TRANSACTION;
 END;
@@ -157,8 +145,8 @@ DECLARE @leftStatement nvarchar(600);
 WHILE 1 = 1
 BEGIN
     SET @leftName = NULL;
-    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
-              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END), @leftName = o.name
+    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END), @leftName = o.name
     FROM sys.objects AS o
     WHERE o.schema_id = SCHEMA_ID(N'orders')
       AND o.type IN ('U', 'SQ')

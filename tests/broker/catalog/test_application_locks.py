@@ -116,3 +116,33 @@ def test_an_activated_task_that_ends_gives_its_locks_back_too(two, instance):
         .rows
     )
     assert answer == [(0,)]
+
+
+def of_principal(session, name, timeout=0):
+    """The return code of asking for res as that principal's."""
+    return session.execute(
+        "DECLARE @r int; EXEC @r = sp_getapplock N'res', N'Exclusive', N'Session', "
+        f"{timeout}, N'{name}'; SELECT @r"
+    )
+
+
+def test_each_principal_has_locks_of_its_own(two):
+    first, second = two
+    first.execute("CREATE USER keeper WITHOUT LOGIN;").ok()
+    assert of_principal(first, "keeper").one() == 0
+    assert of_principal(second, "public").one() == 0
+    assert of_principal(second, "keeper").one() == -1
+    assert first.execute("SELECT APPLOCK_MODE('keeper', 'res', 'Session')").one() == "Exclusive"
+    first.execute("EXEC sp_releaseapplock N'res', N'Session', N'keeper';").ok()
+    assert of_principal(second, "keeper").one() == 0
+
+
+def test_only_a_member_of_the_principal_can_have_its_lock(two):
+    first, second = two
+    first.execute("CREATE USER keeper WITHOUT LOGIN; CREATE USER stranger WITHOUT LOGIN;").ok()
+    as_keeper, as_stranger = "EXECUTE AS USER = N'keeper';", "EXECUTE AS USER = N'stranger';"
+    second.execute(as_stranger).ok()
+    assert [e.number for e in of_principal(second, "keeper").errors] == [15151]
+    first.execute(as_keeper).ok()
+    assert of_principal(first, "keeper").one() == 0
+    assert [e.number for e in of_principal(first, "nobody").errors] == [15151]

@@ -9,8 +9,9 @@ from typing import Any
 from redial.tsql.ast.base import Node
 from redial_broker.engine.journal import Journal
 from redial_broker.exec.program import Program
-from redial_broker.instance.instance import Instance, TextCache
+from redial_broker.instance.instance import Instance
 from redial_broker.instance.results import Collector
+from redial_broker.instance.text_cache import TextCache
 
 BORING = (Program, TextCache, Journal, Collector, Node)
 """Made of texts that do not change, or what a client keeps."""

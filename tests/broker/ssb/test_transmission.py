@@ -170,7 +170,8 @@ def test_a_dead_letter_in_do_ends_with_the_lifetime(world):
     assert world.state(handle) is None
 
 
-def test_a_busy_target_queue(world):
+def test_a_busy_target_queue_by_switch():
+    world = World(send_behind_queue_ddl="transmits")
     handle = world.s.dialog()
     ddl_session = world.session().begin()
     world.engine.locks.acquire(ddl_session.work(), world.queues["TQ"].lock_key, "Sch-M")

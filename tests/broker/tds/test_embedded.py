@@ -89,3 +89,9 @@ def test_both_connection_strings_name_the_port():
 def test_an_unknown_clock_is_refused():
     with pytest.raises(ValueError, match="'real', 'virtual'"):
         EmbeddedBroker(clock="lunar")
+
+
+def test_an_embedded_broker_is_the_version_it_was_asked_for():
+    with EmbeddedBroker(product="2016 RTM", tls=False) as running:
+        level = running.call(lambda instance: instance.connect().execute("SELECT @@VERSION"))
+    assert "2016 (RTM) - 13.0.1601.5" in level.rows()[0][0]

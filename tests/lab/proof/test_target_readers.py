@@ -12,6 +12,7 @@ from redial_lab.explore import Scenario, search
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import Client, World
 from redial_lab.proof.audit_setups import DATABASE, EVENT, deployed, rows, small_config
+from tests.envelopes import envelope
 
 READ = "EXECUTE audit.usp_TargetActivation;"
 STILL = ("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",)
@@ -43,11 +44,8 @@ def dialog(*bodies: str) -> str:
 
 
 def enveloped(number: int) -> str:
-    """The expression of an envelope with that message id."""
-    return (
-        f"audit.ufn_WriteEnvelope('00000000-0000-0000-0000-00000000000{number}', NULL, NULL, "
-        f"0x0{number})"
-    )
+    """A body that is that number, with that message id."""
+    return envelope(bytes([number]), message_id=number)
 
 
 def prepared(chosen: Config, *first: str) -> Instance:

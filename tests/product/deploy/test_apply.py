@@ -19,7 +19,7 @@ def test_every_batch_of_every_part_is_sent_in_order_in_autocommit():
     report = apply(AUDIT, server.connect, lambda *args: seen.append(args))
     assert report.batches == len(server.scripts)
     assert report.files == [n for n in render(AUDIT) if n[:2].isdigit()]
-    assert seen[0] == ("05_01_deployer.check.sql", 1, len(report.files))
+    assert seen[0] == ("05_preflight.check.sql", 1, len(report.files))
     assert all(not text.strip().upper().endswith("\nGO") for text in server.scripts)
     (connection,) = server.connections
     assert connection.autocommit and connection.closed
@@ -67,11 +67,11 @@ def test_the_lock_is_given_back_after_a_failure_too():
 def test_uninstall_keeps_the_data_unless_told_otherwise():
     server = FakeServer()
     assert uninstall(AUDIT, server.connect).files == ["uninstall.sql"]
-    assert not any("N'table', N'Landing')" in text for text in server.scripts)
+    assert not any("N'TABLE', N'Landing')" in text for text in server.scripts)
     server = FakeServer()
     report = uninstall(AUDIT, server.connect, purge_data=True, purge_rows=1_000_000)
     assert report.files == ["uninstall.sql", "purge_data.sql"]
-    assert "N'table', N'Landing')" in server.scripts[-1]
+    assert "N'TABLE', N'Landing')" in server.scripts[-1]
 
 
 def test_nothing_is_dropped_before_the_drain():

@@ -129,12 +129,10 @@ def test_two_configs_share_a_database_and_its_end_of_stream_type(connect):
 
 def test_a_failing_batch_names_file_line_and_the_servers_message(connect):
     with closing(connect()) as connection:
-        connection.cursor().execute("CREATE QUEUE dbo.q;")
         connection.cursor().execute(
-            f"CREATE SERVICE [{AUDIT.services.target}] ON QUEUE dbo.q;"
             "EXECUTE(N'CREATE SCHEMA audit');"
-            "EXECUTE(N'CREATE TABLE audit.Theirs (x int NOT NULL CONSTRAINT PK_Landing "
-            "PRIMARY KEY);');"
+            "EXECUTE(N'CREATE TABLE audit.Theirs (x int NOT NULL CONSTRAINT DF_Landing_LandedUtc "
+            "DEFAULT (0));');"
         )
     with pytest.raises(DeployError) as caught:
         apply(AUDIT, connect)

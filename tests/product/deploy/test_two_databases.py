@@ -42,7 +42,7 @@ def run(connect, sql: str) -> None:
 def test_both_databases_are_installed_verified_and_removed(connect):
     report = apply(CONFIG, connect)
     first_target = next(n for n in report.files if n.startswith("target/"))
-    assert report.files.index("05_02_sides.check.sql") < report.files.index(first_target)
+    assert report.files.index("05_preflight.check.sql") < report.files.index(first_target)
     assert report.files.index("target/80_queues.activation.sql") < report.files.index(
         "62_01_keys.exchange.sql"
     )

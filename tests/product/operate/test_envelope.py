@@ -1,4 +1,4 @@
-"""The Python reader of ufn_WriteEnvelope's bytes; anything else is taken as it is."""
+"""The Python reader of the header's bytes; anything else is taken as it is."""
 
 from __future__ import annotations
 

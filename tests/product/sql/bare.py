@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from redial.config import Config
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
@@ -13,12 +11,8 @@ from tests.installed import batches, borrow, key_of, rendered
 from . import catalog
 from .lab import AUDIT, Client, Lab
 
-BEFORE = Path(__file__).parent / "fixtures" / "audit_d4f2818.sql"
-"""install.sql of the audit configuration as it was before migrations, settings and marks."""
 MAY_LOSE = "EXECUTE sys.sp_set_session_context N'redial.purge_rows', 1000000;"
 """What purge_data.sql asks for before it drops rows."""
-NO_COPIES = Path(__file__).parent / "fixtures" / "audit_8df78ca.sql"
-"""The same as it was before the sender kept copies of its messages."""
 
 
 def another(config: Config, **sections: dict[str, object]) -> Config:

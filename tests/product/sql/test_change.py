@@ -231,7 +231,7 @@ def test_the_gate_is_opened_before_its_mark_is_taken_away(bare):
 
 def test_every_choice_that_differs_is_named(bare):
     other = another(APPLICATION, services={"target": "//other/target"})
-    drains = next(sql for sql in installation(other) if "50195" in sql)
+    drains = next(sql for sql in installation(other) if "Changing with a drain" in sql)
     bare.attempt(drains)
     (told,) = [m.text for m in bare.sa.out.messages if "with a drain" in m.text]
     assert told.endswith(
@@ -253,7 +253,7 @@ def test_a_change_killed_after_any_batch_is_finished_by_a_deployment_of_either_c
     senders.send(AUDIT)
     wanted = fresh_catalog(then)
     batches = installation(APPLICATION)
-    first = next(i for i, sql in enumerate(batches) if "50195" in sql)
+    first = next(i for i, sql in enumerate(batches) if "Changing with a drain" in sql)
     last = next(i for i, sql in enumerate(batches) if "deployment finished" in sql)
     bare.run(batches[:first])
     for count in range(first, len(batches), STRIDE):
@@ -270,7 +270,7 @@ def test_a_change_killed_after_any_batch_is_finished_by_a_deployment_of_either_c
 def test_a_gate_a_deployment_has_closed_is_opened_by_a_deployment_only(bare):
     """Procedures of two choices may be mixed behind it."""
     batches = installation(APPLICATION)
-    first = next(i for i, sql in enumerate(batches) if "50195" in sql)
+    first = next(i for i, sql in enumerate(batches) if "Changing with a drain" in sql)
     bare.run(batches[: first + 1])
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
     assert bare.sa.fail("EXECUTE audit.usp_OpenGate @reason = N'it is night';") == 50162

@@ -40,6 +40,11 @@ THEIRS = {
         "EXECUTE (N'CREATE VIEW dbo.Landing AS SELECT 1 AS Theirs;');",
         "view [dbo].[Landing]",
     ),
+    "a key of the name of ours": (
+        "CREATE TABLE dbo.Theirs (Id int NOT NULL CONSTRAINT PK_Landing PRIMARY KEY);"
+        "INSERT INTO dbo.Theirs VALUES (1);",
+        "primary key constraint [dbo].[PK_Landing]",
+    ),
     "a table as ours": (
         "CREATE TABLE dbo.Gate (ConfigId int NOT NULL CONSTRAINT PK_Gate PRIMARY KEY, "
         "IsOpen bit NOT NULL); INSERT INTO dbo.Gate VALUES (7, 0);",
@@ -47,6 +52,12 @@ THEIRS = {
     ),
 }
 """What is there, and how the refusal names it."""
+MARKED = re.compile(
+    r"BEGIN TRANSACTION;\s+CREATE (TABLE|TYPE|QUEUE) (?:(?!COMMIT TRANSACTION).)*?"
+    r"EXECUTE \[audit\]\.\[usp_Mark\] N'\1', N'\w+';\s+COMMIT TRANSACTION;",
+    re.S,
+)
+"""The making of one such object, its mark and nothing else in one transaction."""
 UNMARKED = (
     "SELECT o.name FROM sys.objects AS o WHERE o.type IN ('U', 'SQ') AND o.is_ms_shipped = 0 "
     "AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 1 "
@@ -142,9 +153,8 @@ def test_every_table_type_and_queue_is_marked_as_it_is_made():
     assert bare.rows("SELECT COUNT(*) FROM sys.extended_properties WHERE class = 6;") == [(2,)]
     for text in render(AUDIT).values():
         for batch in split_batches(text):
-            if re.search(r"^\s+CREATE (TABLE|TYPE|QUEUE)", batch.sql, re.M):
-                assert batch.sql.count("BEGIN TRANSACTION;") == 1
-                assert batch.sql.count("COMMIT TRANSACTION;") == 1
+            made = re.findall(r"^\s+CREATE (TABLE|TYPE|QUEUE)", batch.sql, re.M)
+            assert MARKED.findall(batch.sql) == made
 
 
 def test_what_only_one_choice_needs_is_ours_too():

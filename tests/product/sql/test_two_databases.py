@@ -264,9 +264,9 @@ def test_a_master_key_the_server_cannot_open_is_refused():
 
 def test_each_side_refuses_the_others_database():
     two = Two(deployed=False)
-    assert two.script_error("05_02_sides.check.sql", DEPOT).number == 50206
-    assert two.script_error("target/05_02_sides.check.sql", SHOP).number == 50206
-    assert two.script_error("05_02_sides.check.sql", SHOP) is None
+    assert two.script_error("05_preflight.check.sql", DEPOT).number == 50206
+    assert two.script_error("target/05_preflight.check.sql", SHOP).number == 50206
+    assert two.script_error("05_preflight.check.sql", SHOP) is None
 
 
 def test_the_senders_side_says_when_the_targets_is_missing():
@@ -276,13 +276,13 @@ def test_the_senders_side_says_when_the_targets_is_missing():
         two.script(name)
     assert two.script_error("62_01_keys.exchange.sql", SHOP).number == 50205
     two.run("USE master; DROP DATABASE [de]]pot's];")
-    assert two.script_error("05_02_sides.check.sql", SHOP).number == 50204
+    assert two.script_error("05_preflight.check.sql", SHOP).number == 50204
 
 
 def test_install_sql_of_the_target_goes_to_its_database_first(two):
-    start = two.files["target/install.sql"].split("-- 05_01", 1)[0]
+    start = two.files["target/install.sql"].split("-- 05_", 1)[0]
     assert "USE [de]]pot's];\nGO\nIF @@ERROR <> 0 SET NOEXEC ON;" in start
-    assert "USE " not in two.files["install.sql"].split("-- 05_01", 1)[0].replace("USED", "")
+    assert "USE " not in two.files["install.sql"].split("-- 05_", 1)[0].replace("USED", "")
 
 
 def test_no_password_and_no_key_is_rendered(two):

@@ -140,7 +140,9 @@ def test_a_busy_row_is_left_alone(lab, client):
 @pytest.mark.parametrize("versions", ["OFF", "ON"])
 def test_a_row_that_is_just_being_written_is_busy_not_gone(lab, client, versions):
     """Under READ_COMMITTED_SNAPSHOT a row version would say that there is none (F-375)."""
+    client.execute("USE master;")  # the option waits for everybody else to leave
     lab.sa.execute(f"ALTER DATABASE lab SET READ_COMMITTED_SNAPSHOT {versions};")
+    client.execute("USE lab;")
     client.execute("BEGIN TRANSACTION;" + send("0x01"))
     ((handle,),) = client.execute("SELECT Handle FROM audit.SessionConversations;")
     recycle = (

@@ -19,6 +19,7 @@ from redial.spark.errors import PipelineError, status_of
 from redial.spark.options import WriteOptions, parse
 from redial.spark.sending import Message, Piece, send_partition
 from redial.spark.sources import Sources, ask, files
+from tests.envelopes import envelope
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
@@ -119,7 +120,7 @@ def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
     shop.sa.execute(
         "INSERT INTO orders.DeadLetter (Side, ConversationId, ConversationHandle, MessageSequence, "
         "MessageType, Body) SELECT N'target', ConversationId, NEWID(), MessageSequence, "
-        f"MessageType, orders.ufn_WriteEnvelope(NULL, N'red', 3, 0x00) {gone} AND KeySequence = 3;"
+        f"MessageType, {envelope(bytes(1), key='red', sequence=3)} {gone} AND KeySequence = 3;"
     )
     (lost,) = shop.sa.execute(f"SELECT MessageSequence {gone} AND KeySequence = 4;").fetchone()
     shop.sa.execute(f"DELETE {gone};")

@@ -49,8 +49,7 @@ def sp_getapplock(call: Call) -> int:
     resource, owner = call.text("Resource"), call.text("LockOwner") or ""
     if mode in {None, "SIX"} or resource is None or owner.lower() not in {"transaction", "session"}:
         return BAD_CALL
-    if (call.text("DbPrincipal") or "").lower() not in {"public", "dbo"}:
-        raise SqlError(15151, "find", "principal", call.text("DbPrincipal"))
+    key = applock_key(session, resource, call.text("DbPrincipal") or "")
     holder = holder_of(session, owner, create=True)
     if holder is None:
         return BAD_CALL
@@ -65,7 +64,6 @@ def sp_getapplock(call: Call) -> int:
         # A quiet lock wait is over without the lock; ``expired`` says why (engine.locks).
         return DEADLOCK if session.expired == 1205 else TIMED_OUT
     timeout = call.number("LockTimeout")
-    key = applock_key(session, resource)
     # Held and never counted: this is the second run of a call that had to wait.
     waited = key in holder.locks and (holder, key) not in session.database.server.applock_counts
     try:
@@ -101,7 +99,7 @@ def sp_releaseapplock(call: Call) -> int:
     """Give an application lock back; 1223 and -999 when it is not held."""
     session = call.session
     resource = call.text("Resource") or ""
-    key = applock_key(session, resource)
+    key = applock_key(session, resource, call.text("DbPrincipal") or "")
     holder = holder_of(session, call.text("LockOwner") or "", create=False)
     if holder is None or key not in holder.locks:
         raise SqlError(1223, call.text("DbPrincipal"), resource)

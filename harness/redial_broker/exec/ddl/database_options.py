@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.messages import MESSAGES
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
+from redial_broker.exec.database_state import EMERGENCY, OFFLINE, ONLINE
 from redial_broker.exec.ddl.options import number, word
+from redial_broker.exec.product import AZURE_DATABASE, MANAGED_INSTANCE
 from redial_broker.exec.security import has_server_permission
 
 if TYPE_CHECKING:
@@ -65,14 +68,11 @@ KEPT = {
     "NUMERIC_ROUNDABORT": ("OFF",),
     "CHANGE_TRACKING": ("OFF",),
     "ENCRYPTION": ("OFF",),
-    "ONLINE": ("",),
-    "COMPATIBILITY_LEVEL": ("160",),
     "LEDGER": ("OFF",),
     "CATALOG_COLLATION": ("DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"),
 }
 """Options no outcome depends on, with the values accepted (None: any)."""
 
-LEVELS = ("100", "110", "120", "130", "140", "150", "160")
 ACCESS = frozenset({"SINGLE_USER", "RESTRICTED_USER", "MULTI_USER"})
 STATES = frozenset({"READ_ONLY", "READ_WRITE"})
 FIXED = {
@@ -82,6 +82,7 @@ FIXED = {
         "SINGLE_USER",
         "RESTRICTED_USER",
         "OFFLINE",
+        "EMERGENCY",
         "ALLOW_SNAPSHOT_ISOLATION",
         "TRUSTWORTHY",
         *BROKER_ACTIONS,
@@ -92,6 +93,7 @@ FIXED = {
         "SINGLE_USER",
         "RESTRICTED_USER",
         "OFFLINE",
+        "EMERGENCY",
         "RECOVERY",
         "AUTO_CLOSE",
         "AUTO_SHRINK",
@@ -103,24 +105,35 @@ FIXED = {
 """Options a system database does not let change (5058)."""
 
 
-def needs_exclusive(option: ast.Option) -> bool:
-    """Options that wait for all other sessions to leave the database (ALTER DATABASE SET page)."""
+def needs_exclusive(option: ast.Option, database: Database) -> bool:
+    """Options that wait for all other sessions to leave the database (ALTER DATABASE SET page).
+
+    Not RESTRICTED_USER, which looks at who comes in, and not what is so already: setting
+    READ_COMMITTED_SNAPSHOT to its value completes at once (seen on servers).
+    """
+    if option.name == "READ_COMMITTED_SNAPSHOT":
+        return (word(option.value).upper() == "ON") != database.rcsi
     return (
         option.name in BROKER_ACTIONS
         or option.name in STATES
-        or option.name in {"READ_COMMITTED_SNAPSHOT", "SINGLE_USER", "RESTRICTED_USER"}
+        or option.name in {"SINGLE_USER", OFFLINE}
     )
+
+
+def check_fixed(database: Database, option: ast.Option) -> None:
+    """Raises SqlError 5058 for an option a system database does not let change."""
+    if option.name in FIXED.get(database.name.lower(), ()):
+        raise SqlError(5058, option.name, database.name)
 
 
 def set_option(
     session: SessionState, context: Context, database: Database, option: ast.Option
 ) -> None:
-    """One option takes effect, or is refused. Raises SqlError 5058, 15048, 102, NotSupported."""
+    """One option takes effect, or is refused. Raises SqlError 15048, 102, NotSupported."""
     name, value = option.name, word(option.value).upper()
     journal = session.engine.journal
-    if name in FIXED.get(database.name.lower(), ()):
-        raise SqlError(5058, name, database.name)
     if name in BROKER_ACTIONS:
+        check_broker_action(database)
         getattr(database.broker, BROKER_ACTIONS[name])(session.work())
     elif name in _SETTERS:
         _SETTERS[name](session, context, database, option)
@@ -140,11 +153,58 @@ def set_option(
         raise context.not_supported(option, f"ALTER DATABASE SET {name}")
 
 
+def check_broker_action(database: Database) -> None:
+    """Raises SqlError 1468 in an availability group (seen on a server, after ROLLBACK IMMEDIATE had
+    ended the other sessions), and 5008 where the broker is always on or never there (F-102)."""
+    if database.group is not None:
+        raise SqlError(1468, database.name)
+    if database.server.product.engine_edition in {AZURE_DATABASE, MANAGED_INSTANCE}:
+        raise SqlError(5008)
+
+
+def set_level(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
+    """COMPATIBILITY_LEVEL: statements are compiled anew, procedures too. Raises SqlError 15048."""
+    value, levels = word(option.value), database.server.product.levels
+    if value not in {str(level) for level in levels}:
+        raise SqlError(15048, _listed(levels))
+    transaction = session.work()
+    session.engine.journal.put(
+        transaction, database, database.options, "compatibility_level", int(value)
+    )
+    database.bump(transaction)
+
+
+def _listed(levels: tuple[int, ...]) -> str:
+    *most, last = map(str, levels)
+    return f"{', '.join(most)}, or {last}"
+
+
+def set_state(
+    session: SessionState, context: Context, database: Database, option: ast.Option
+) -> None:
+    """ONLINE, OFFLINE, EMERGENCY. A session that is in what goes OFFLINE is in master from then on
+    (5068). Raises SqlError 1468 in an availability group.
+    """
+    if option.name == database.state:
+        return
+    if database.group is not None:
+        raise SqlError(1468, database.name)
+    transaction = session.work()
+    session.engine.journal.assign(transaction, database, "state", option.name)
+    if database.broker is not None:
+        database.broker.note(transaction, ("ssb.altered", database.broker))
+    for other in database.server.databases.values():
+        other.bump(transaction)
+    if option.name == OFFLINE and session.database is database:
+        session.info(MESSAGES[5068][1], 10, 5068)
+        session.instance.enter_database(session, "master")
+
+
 def keep(session: SessionState, context: Context, database: Database, option: ast.Option) -> None:
     """An option that is only shown: its value goes to ``Database.options``."""
     name, value = option.name, word(option.value).upper()
-    if name == "COMPATIBILITY_LEVEL" and value not in LEVELS:
-        raise SqlError(15048, *LEVELS)
     allowed = KEPT[name]
     if allowed is not None and value not in allowed:
         raise context.not_supported(option, f"ALTER DATABASE SET {name} {value}".rstrip())
@@ -269,6 +329,8 @@ def filestream(
 
 
 _SETTERS: dict[str, Callable[..., None]] = {
+    "COMPATIBILITY_LEVEL": set_level,
+    **dict.fromkeys((ONLINE, OFFLINE, EMERGENCY), set_state),
     "FILESTREAM": filestream,
     "QUERY_STORE": query_store,
     "ALLOW_SNAPSHOT_ISOLATION": allow_snapshots,

@@ -15,7 +15,9 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.database_lock import check_access, take_database
 from redial_broker.exec.ddl.database_options import (
+    check_fixed,
     needs_exclusive,
     outside_transaction,
     set_option,
@@ -58,6 +60,7 @@ def create_database(node: ast.CreateDatabase, context: Context) -> Run:
         )
         session.engine.journal.put(session.work(), database, database.options, "files", files)
         for option in node.options:
+            check_fixed(database, option)
             set_option(session, context, database, option)
 
     return run
@@ -87,53 +90,45 @@ def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
     def run(session: SessionState, variables: Values) -> None:
         outside_transaction(session, "ALTER DATABASE")
         database = altered(session, node.name)
-        if any(needs_exclusive(option) for option in node.options):
-            take_database(session, database, node)
-        for option in node.options:
-            set_option(session, context, database, option)
+        try:
+            check_access(session, database)
+            for option in node.options:
+                check_fixed(database, option)
+            if any(needs_exclusive(option, database) for option in node.options):
+                take_database(session, database, node)
+            for option in node.options:
+                set_option(session, context, database, option)
+        except SqlError as error:
+            raise failed(error) from None
 
     return run
 
 
+WITH_5069 = frozenset({1468, 5008, 5011, 5061, 5064, 5070, 9772, 9775})
+"""Errors that 5069 follows (seen on servers); a CATCH block sees 5069 alone."""
+
+
+def failed(error: SqlError) -> SqlError:
+    """The error as ALTER DATABASE reports it: in two messages, where two have been seen."""
+    if error.number not in WITH_5069:
+        return error
+    last = SqlError(5069)
+    last.before = (*error.before, error)
+    return last
+
+
 def altered(session: SessionState, name: ast.Identifier | None) -> Database:
-    """The database ALTER DATABASE means. Raises SqlError 5011."""
+    """The database ALTER DATABASE means. Raises SqlError 5011, then 5069."""
     database = (
         session.database
         if name is None or name.text.upper() == "CURRENT"
         else session.database.server.databases.get(name.text.lower())
     )
     if database is None or not has_permission(session, "ALTER", database):
-        raise SqlError(5011, name.text if name is not None else session.database.name)
+        raise failed(
+            SqlError(5011, name.text if name is not None else session.database.name, state=5)
+        )
     return database
-
-
-def take_database(session: SessionState, database: Database, node: ast.AlterDatabaseSet) -> None:
-    """Have the database for ourselves.
-
-    ROLLBACK IMMEDIATE ends the other sessions; NO_WAIT fails (5070); without a termination clause
-    the server waits for them. Raises Wait, SqlError 5070.
-    """
-    others = [
-        other
-        for other in database.server.sessions()
-        if other is not session and other.database is database and not other.background
-    ]
-    if node.termination in {"ROLLBACK IMMEDIATE", "ROLLBACK AFTER"}:
-        if node.termination == "ROLLBACK AFTER" and others and not session.expired and node.seconds:
-            session.wait_for("database", database.name, node.seconds * 1000)
-        for other in others:
-            session.instance.kill(other.id)
-        return
-    if not others:
-        return
-    if node.termination == "NO_WAIT":
-        raise SqlError(5070, database.name)
-    busy = [other for other in others if other.active or other.transaction is not None]
-    if busy:
-        # The server waits without limit for connections to go; here it looks again every second.
-        session.engine.journal.save(session)
-        session.deadline, session.expired = None, False
-        session.wait_for("database", database.name, 1000)
 
 
 SCOPED = frozenset(

@@ -95,11 +95,18 @@ AGGREGATES = frozenset(
 """Functions over many rows; the query compiler computes them."""
 
 
+SYSTEM_SCALARS = frozenset({"FN_HADR_IS_PRIMARY_REPLICA"})
+"""Scalar functions of schema sys, which is written before them."""
+
+
 @compiles(ast.FunctionCall)
 def _call(node: ast.FunctionCall, scope: Scope) -> Expr:
-    if len(node.name.parts) > 1:
-        return _user_defined(node, scope)
     name = node.name.name.upper()
+    if len(node.name.parts) > 1:
+        if name not in SYSTEM_SCALARS or node.name.parts[-2].lower() != "sys":
+            return _user_defined(node, scope)
+    elif name in SYSTEM_SCALARS:
+        raise SqlError(195, node.name.name, aborts="scope")
     if node.over is not None:
         if scope.window is None:
             raise SqlError(4108, aborts="scope")

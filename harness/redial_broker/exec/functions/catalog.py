@@ -50,6 +50,7 @@ CATALOG_FUNCTIONS: dict[str, tuple[int, int, SqlType]] = {
     "SUSER_ID": (0, 1, INT),
     "SUSER_SID": (0, 2, varbinary(85)),
     "DATABASEPROPERTYEX": (2, 2, SQL_VARIANT),
+    "FN_HADR_IS_PRIMARY_REPLICA": (1, 1, sql_type("bit")),
     "FULLTEXTSERVICEPROPERTY": (1, 1, INT),
     "SERVERPROPERTY": (1, 1, SQL_VARIANT),
     "GET_TRANSMISSION_STATUS": (1, 1, nvarchar(4000)),

@@ -15,6 +15,7 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.operands import common_collation, converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions.registry import as_string, check_count, varying
+from redial_broker.exec.language_level import check_rowset
 from redial_broker.exec.query.openjson import openjson
 from redial_broker.exec.query.openxml import openxml
 from redial_broker.exec.query.rowset import QueryColumn
@@ -163,6 +164,7 @@ def rowset_function(
     make = ROWSET_FUNCTIONS.get(name.name.lower()) if len(name.parts) == 1 else None
     if make is None:
         return None
+    check_rowset(name.name, context.database)
     found, rows = make(node, scope, context)
     alias = (node.alias or name.name).lower()
     return alias, rename(found, node.columns, alias, context, node), rows

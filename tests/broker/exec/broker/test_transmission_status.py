@@ -65,7 +65,9 @@ def test_a_disabled_target_queue(choice, text):
     assert status(client, handle) == "" and client.value("SELECT COUNT(*) FROM dbo.TQ") == 1
 
 
-def test_a_queue_that_is_being_altered_is_busy_9749(client):
+@pytest.mark.parametrize("choice", ["transmits", "own queue"])
+def test_by_switch_a_queue_that_is_being_altered_is_busy_9749(choice):
+    client = with_switch(send_behind_queue_ddl=choice)
     other = client.other()
     other.run("BEGIN TRAN; ALTER QUEUE dbo.TQ WITH RETENTION = ON")
     handle = client.dialog(SEND)
@@ -193,8 +195,10 @@ def test_a_read_only_database_neither_activates_nor_rings_until_it_can_be_writte
     client.run("USE master; ALTER DATABASE sales SET READ_ONLY WITH ROLLBACK IMMEDIATE")
     client.instance.advance(10)
     assert client.error("RECEIVE * FROM sales.dbo.TQ").number == 3906
-    assert Client(client.instance, "sales").error("RECEIVE * FROM dbo.TQ").number == 3906
+    reader = Client(client.instance, "sales")
+    assert reader.error("RECEIVE * FROM dbo.TQ").number == 3906
     assert client.rows("SELECT * FROM sys.dm_broker_queue_monitors") == []
+    reader.session.close()  # else READ_WRITE would wait for it
     client.run("ALTER DATABASE sales SET READ_WRITE")
     assert client.instance.activation.trace.lines[-1][2] == "ended: sales.dbo.IQ"
 

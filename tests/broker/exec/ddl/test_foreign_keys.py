@@ -254,7 +254,9 @@ def test_a_parents_delete_waits_for_an_uncommitted_child(two):
 @pytest.mark.parametrize("option", ["READ_COMMITTED_SNAPSHOT", "ALLOW_SNAPSHOT_ISOLATION"])
 def test_row_versions_do_not_hide_an_uncommitted_delete(two, option):
     one, other = two
+    other.run("USE master")  # the option waits for everybody else to leave
     one.run(f"ALTER DATABASE lab SET {option} ON")
+    other.run("USE lab")
     one.run("BEGIN TRAN; DELETE dbo.P WHERE id = 3")
     level = "SNAPSHOT" if "ALLOW" in option else "READ COMMITTED"
     other.run(f"SET TRANSACTION ISOLATION LEVEL {level}")

@@ -1,0 +1,381 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* May this be installed here, and by you? Asked before anything is done, because a deployment that stops
+   half-way is the harder thing to explain. Everything that is in the way is told in one error, each thing
+   with what to do next. This batch is compiled alone and has only what SQL Server 2012 knows too, so an
+   older server is refused by its version and not by its grammar. */
+DECLARE @found TABLE
+(
+    Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Number int NOT NULL,
+    Problem nvarchar(1500) NOT NULL,
+    NextStep nvarchar(1000) NOT NULL
+);
+DECLARE @here nvarchar(260) = QUOTENAME(DB_NAME());
+DECLARE @me nvarchar(260) = QUOTENAME(USER_NAME());
+
+/* -- 1  The server: 2016 SP1 (13.0.4001), for how our modules are made. Managed Instance, engine edition 8,
+         calls itself version 12 and knows it (F-490). Azure SQL Database, 5, has no Service Broker ---- */
+DECLARE @edition int = CONVERT(int, SERVERPROPERTY(N'EngineEdition'));
+DECLARE @version nvarchar(128) = CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion'));
+IF @edition NOT IN (2, 3, 4, 8)
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50222, CONCAT(N'Redial needs Service Broker, and this server is of engine edition ', @edition,
+        CASE @edition WHEN 5 THEN N', Azure SQL Database, which has none.' ELSE N', which Redial is not made for.' END),
+        N'use SQL Server 2016 SP1 or later, or Azure SQL Managed Instance.');
+ELSE IF @edition <> 8
+        AND (CONVERT(int, PARSENAME(@version, 4)) < 13
+             OR (CONVERT(int, PARSENAME(@version, 4)) = 13 AND CONVERT(int, PARSENAME(@version, 2)) < 4001))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50222, CONCAT(N'This server is version ', @version, N'; needed is 13.0.4001, SQL Server 2016 SP1, or later.'),
+        N'install a service pack of 2016 or a later version.');
+
+/* -- 2  The database. Its row of sys.databases is visible to whoever is in it ------------------------- */
+IF DB_ID() BETWEEN 1 AND 4
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50223, CONCAT(@here, N' is a system database.'), N'USE the database the messages belong to, and run it again.');
+
+IF CONVERT(nvarchar(128), DATABASEPROPERTYEX(DB_NAME(), N'Updateability')) <> N'READ_WRITE'
+    INSERT INTO @found (Number, Problem, NextStep)
+    SELECT 50223, CONCAT(@here, N' cannot be written to here: it is ',
+            CASE WHEN d.group_database_id IS NOT NULL THEN N'a secondary replica of an availability group.'
+                 WHEN d.is_in_standby = 1 THEN N'a standby for log shipping.' ELSE N'READ_ONLY.' END),
+        CASE WHEN d.group_database_id IS NOT NULL THEN N'connect to the primary replica (the listener leads there).'
+             WHEN d.is_in_standby = 1 THEN N'connect to the server it is restored from.'
+             ELSE CONCAT(N'ALTER DATABASE ', @here, N' SET READ_WRITE;') END
+    FROM sys.databases AS d
+    WHERE d.database_id = DB_ID();
+
+/* In single user mode there is no second session, and so no reader (F-491). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N' is in single user mode, so no queue could be read beside you.'),
+    CONCAT(N'ALTER DATABASE ', @here, N' SET MULTI_USER;')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.user_access = 1;
+
+/* OPENJSON is there from level 130 on (its page). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N' has compatibility level ', d.compatibility_level, N'; needed is 130 or more.'),
+    CONCAT(N'try your application at 130; then ALTER DATABASE ', @here, N' SET COMPATIBILITY_LEVEL = 130;')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.compatibility_level < 130;
+
+/* A restored or attached copy may have an owner this server does not know, or two: one in master, one in
+   the database. Activation and EXECUTE AS then fail with 15517 or 33009 (F-492). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, CASE WHEN d.owner_sid IS NULL OR SUSER_SNAME(d.owner_sid) IS NULL
+                                      THEN N' has an owner this server does not know'
+                                 ELSE N' has one owner in sys.databases and another as user dbo' END,
+        N', so activation and EXECUTE AS would fail.'),
+    CONCAT(N'ALTER AUTHORIZATION ON DATABASE::', @here, N' TO [sa]; or to another login of this server.')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND (d.owner_sid IS NULL
+       OR SUSER_SNAME(d.owner_sid) IS NULL
+       OR NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N'dbo' AND dp.sid = d.owner_sid));
+
+/* ENABLE_BROKER is refused on an availability group (1468, F-483); 10_broker switches it on elsewhere. */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50224, CONCAT(N'Service Broker is off in ', @here, N', which is in an availability group, and the server refuses to switch it on there.'),
+    CONCAT(N'on the primary replica ALTER AVAILABILITY GROUP its name REMOVE DATABASE ', @here, N'; then ALTER DATABASE ', @here,
+        N' SET ENABLE_BROKER; then add the database to the group again, on the secondaries by a fresh restore or automatic seeding.')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NOT NULL AND @edition <> 8;
+
+/* ENABLE_BROKER needs the database for itself (F-101), and NO_WAIT gives up at once: who is in the way? Who
+   may not see other sessions (VIEW SERVER STATE) gets the server's own refusal, from 10_broker. Up to five. */
+IF @edition <> 8
+   AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL)
+   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID)
+BEGIN
+    DECLARE @sessions nvarchar(1200) = N'';
+    DECLARE @session int = 0;
+    DECLARE @told int = 0;
+    WHILE @told < 5
+          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session)
+    BEGIN
+        SELECT TOP (1) @session = s.session_id,
+            @sessions = CONCAT(@sessions, CASE @sessions WHEN N'' THEN N'' ELSE N'; ' END, N'session ', s.session_id, N', login ', LEFT(s.login_name, 60),
+                N', host ', LEFT(ISNULL(s.host_name, N'unknown'), 40), N', program ', LEFT(ISNULL(s.program_name, N'unknown'), 60),
+                N', since ', CONVERT(nvarchar(19), s.login_time, 120))
+        FROM sys.dm_exec_sessions AS s
+        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session
+        ORDER BY s.session_id;
+        SET @told = @told + 1;
+    END;
+    INSERT INTO @found (Number, Problem, NextStep)
+    SELECT 50226, CONCAT(N'Service Broker is off, and switching it on needs ', @here, N' for itself, but ', COUNT(*), N' other sessions are in it: ', @sessions, N'.'),
+        N'let them end and deploy again, in a quiet hour; or say how else in database.enable_broker: wait for them (new ones then queue), or immediate, which cuts them off.'
+    FROM sys.dm_exec_sessions AS s
+    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID;
+END;
+
+/* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
+         GRANT, ALTER DATABASE. Membership of a fixed role is changed by its members only (ALTER ROLE page) - */
+DECLARE @missing nvarchar(1000) = N'';
+IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CONTROL'), 0) = 0
+BEGIN
+    SELECT @missing = N'CONTROL on the database';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE SCHEMA'), 0) = 0 SET @missing = @missing + N', CREATE SCHEMA';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE TABLE'), 0) = 0 SET @missing = @missing + N', CREATE TABLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE PROCEDURE'), 0) = 0 SET @missing = @missing + N', CREATE PROCEDURE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE QUEUE'), 0) = 0 SET @missing = @missing + N', CREATE QUEUE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE SERVICE'), 0) = 0 SET @missing = @missing + N', CREATE SERVICE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE CONTRACT'), 0) = 0 SET @missing = @missing + N', CREATE CONTRACT';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE MESSAGE TYPE'), 0) = 0 SET @missing = @missing + N', CREATE MESSAGE TYPE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE ROLE'), 0) = 0 SET @missing = @missing + N', CREATE ROLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'ALTER ANY USER'), 0) = 0 SET @missing = @missing + N', ALTER ANY USER';
+    IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'ALTER ANY SCHEMA'), 0) = 0 SET @missing = @missing + N', ALTER ANY SCHEMA';
+END
+ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
+        AND ISNULL(IS_ROLEMEMBER(N'db_owner', N'orders_module'), 0) = 0
+    SET @missing = N'membership in db_owner (only members change that role, and this configuration adds one)';
+IF @missing <> N''
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50200, CONCAT(N'User ', @me, N' of database ', @here, N' cannot deploy configuration orders. Missing: ', @missing, N'.'),
+        CONCAT(N'have a member of db_owner deploy, or let one run ALTER ROLE [db_owner] ADD MEMBER ', @me, N';'));
+
+/* -- 4  Principals that are there already must be of the kind we would make. A type_desc has a collation of
+         its own, and two in one concatenation are refused before anything runs (468) ------------------- */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50202, CONCAT(N'[roles].', k.ConfigKey, N' ', QUOTENAME(dp.name), N' is a ',
+        LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END,
+        CASE k.ConfigKey WHEN N'module' THEN N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login.'
+                         ELSE N'; allowed: a new name, or a database role of yours.' END),
+    N'change the name in the configuration, render, deploy.'
+FROM (VALUES (N'module', N'orders_module'), (N'sender', N'orders_sender'),
+             (N'operator', N'orders_operator'), (N'reader', N'orders_reader')) AS k(ConfigKey, Name)
+INNER JOIN sys.database_principals AS dp ON dp.name = k.Name
+WHERE (k.ConfigKey = N'module' AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4))
+   OR (k.ConfigKey <> N'module' AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0));
+
+/* One principal for each configuration: an owner of two could end the conversations of both. */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50203, CONCAT(N'[roles].module ', QUOTENAME(dp.name), N' owns schema ', QUOTENAME(s.name),
+        N' as well, so the procedures of this configuration could change what is in it.'),
+    N'another name for [roles].module, render, deploy.'
+FROM sys.database_principals AS dp
+INNER JOIN sys.schemas AS s ON s.principal_id = dp.principal_id
+WHERE dp.name = N'orders_module'
+  AND s.schema_id <> ISNULL(SCHEMA_ID(N'orders'), -1)
+ORDER BY s.schema_id;
+
+/* -- 6  Is a name we need somebody else's? A schema that was there before, dbo say, may hold a table, view,
+         procedure or type of an application: a module's script would replace it, a table's would take it
+         for ours, and a later purge would drop it. Names of every choice are asked for: one may change --- */
+DECLARE @foreign TABLE (Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Shown nvarchar(400) NOT NULL);
+DECLARE @names nvarchar(1200) = N'';
+DECLARE @foreigners int;
+DECLARE @next int = 1;
+INSERT INTO @foreign (Shown)
+SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ',
+    N'[orders].', QUOTENAME(o.name))
+FROM (VALUES
+    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentHistory'),
+    (N'TABLE', N'ErrorLog'), (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'),
+    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
+    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'),
+    (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
+    (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'), (N'TABLE', N'SkippedNumber'),
+    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
+    (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
+    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
+    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
+    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
+    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
+    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
+    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendPending'),
+    (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
+    (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
+    (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
+    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
+    (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+(N'QUEUE', N'InitiatorQueue'), (N'QUEUE', N'TargetQueue')
+) AS k(Kind, Name)
+INNER JOIN sys.objects AS o
+    ON o.schema_id = SCHEMA_ID(N'orders')
+   AND (o.name = k.Name
+        OR (k.Kind = N'TABLE' AND o.name = N'PK_' + k.Name      /* the name of our table's key on another table */
+            AND o.parent_object_id <> ISNULL(OBJECT_ID(N'[orders].' + QUOTENAME(k.Name), N'U'), 0)))
+WHERE ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END, N'') <> k.Kind
+   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+ORDER BY o.name;
+
+INSERT INTO @foreign (Shown)
+SELECT CONCAT(N'type ', N'[orders].', QUOTENAME(t.name))
+FROM sys.types AS t
+WHERE t.schema_id = SCHEMA_ID(N'orders')
+  AND t.name IN (N'MessageBatch', N'ReceivedBatch')
+  AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
+
+/* A priority can have no mark (F-190): what is ours is written down in OwnedObject. By a text of its own:
+   a statement over a column that is not there would stop all of this from being compiled. */
+IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
+BEGIN
+    SET @foreigners = 0;
+    IF COL_LENGTH(N'[orders].[OwnedObject]', N'Kind') IS NOT NULL AND COL_LENGTH(N'[orders].[OwnedObject]', N'Name') IS NOT NULL
+        EXECUTE sys.sp_executesql
+            N'SELECT @count = COUNT(*) FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = @name;',
+            N'@name nvarchar(128), @count int OUTPUT', @name = N'redial/orders/initiator', @count = @foreigners OUTPUT;
+    IF @foreigners = 0
+        INSERT INTO @foreign (Shown)
+        VALUES (N'broker priority [redial/orders/initiator]');
+END;
+IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
+BEGIN
+    SET @foreigners = 0;
+    IF COL_LENGTH(N'[orders].[OwnedObject]', N'Kind') IS NOT NULL AND COL_LENGTH(N'[orders].[OwnedObject]', N'Name') IS NOT NULL
+        EXECUTE sys.sp_executesql
+            N'SELECT @count = COUNT(*) FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = @name;',
+            N'@name nvarchar(128), @count int OUTPUT', @name = N'redial/orders/target', @count = @foreigners OUTPUT;
+    IF @foreigners = 0
+        INSERT INTO @foreign (Shown)
+        VALUES (N'broker priority [redial/orders/target]');
+END;
+
+SET @foreigners = (SELECT COUNT(*) FROM @foreign);
+WHILE @next <= 5 AND @next <= @foreigners
+BEGIN
+    SELECT @names = @names + CASE @next WHEN 1 THEN N'' ELSE N', ' END + LEFT(f.Shown, 200) FROM @foreign AS f WHERE f.Ordinal = @next;
+    SET @next = @next + 1;
+END;
+IF @foreigners > 0
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50208, CONCAT(N'There already, and not made by Redial: ', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N' and ', @foreigners - 5, N' more') ELSE N'' END,
+        N'. A deployment would replace it and a removal drop it.'),
+        N'a schema of its own for configuration orders ([schema] in its file), render, deploy; or rename what is there.');
+
+/* -- 7  Message types, contract and services are the whole database's. Ours may share a type or a contract
+         with others, who keep its validation; a contract cannot be altered; a service is one's own. Names
+         byte for byte (F-376) ------------------------------------------------------------------------- */
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event' AND mt.validation <> 'N')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50193, N'Message type ''//redial/orders/event'' has another validation in this database, and somebody else uses it.', N'use its validation, or a type of another name.');
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50193, N'Message type ''EndOfStream'' has another validation in this database, and somebody else uses it.', N'use its validation, or a type of another name.');
+
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50192, CONCAT(N'Message type ''', t.Name, N''' is not in the contract ''//redial/orders/contract'' of this database, and a contract cannot be altered.'),
+    N'give contract.name a new value and list the old one in contract.previous; then deploy.'
+FROM (VALUES (N'//redial/orders/event', 0), (N'EndOfStream', 0)) AS t(Name, IsAnswer)
+INNER JOIN sys.service_contracts AS sc ON sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+WHERE NOT EXISTS (SELECT 1
+                  FROM sys.service_contract_message_usages AS u
+                  INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                  WHERE u.service_contract_id = sc.service_contract_id
+                    AND mt.name = t.Name COLLATE Latin1_General_BIN2
+                    AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
+                    AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
+
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50194, N'Service ''//redial/orders/initiator'' is in this database already and was not made by a deployment of schema ''orders''.', N'choose another name for it in [services].');
+
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50194, N'Service ''//redial/orders/target'' is in this database already and was not made by a deployment of schema ''orders''.', N'choose another name for it in [services].');
+
+/* By a text of its own, as above. */
+DECLARE @module nvarchar(400) = NULL;
+IF COL_LENGTH(N'[orders].[Setting]', N'Name') IS NOT NULL AND COL_LENGTH(N'[orders].[Setting]', N'Value') IS NOT NULL
+    EXECUTE sys.sp_executesql N'SELECT @module = st.Value FROM [orders].[Setting] AS st WHERE st.Name = N''roles.module'';',
+        N'@module nvarchar(400) OUTPUT', @module = @module OUTPUT;
+IF @module <> N'orders_module'
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50195, N'The installed procedures of schema ''orders'' run as another user than roles.module says, and it owns the services.',
+        N'uninstall, then deploy (data stays).');
+
+/* -- 8  Has a later version been here? Its migrations have changed tables in a way this script knows
+         nothing of. After its own uninstall.sql this one works: migrations only add (35_migrations) ----- */
+DECLARE @later nvarchar(200) = NULL;
+IF COL_LENGTH(N'[orders].[Migration]', N'Number') IS NOT NULL
+   AND COL_LENGTH(N'[orders].[Migration]', N'Name') IS NOT NULL
+   AND COL_LENGTH(N'[orders].[DeploymentHistory]', N'Version') IS NOT NULL
+    EXECUTE sys.sp_executesql
+        N'SELECT TOP (1) @later = CONCAT(m.Number, N'' '', m.Name, N'' (version '', h.Version, N'')'') FROM [orders].[Migration] AS m OUTER APPLY (SELECT TOP (1) dh.Version FROM [orders].[DeploymentHistory] AS dh ORDER BY dh.DeploymentId DESC) AS h WHERE m.Number > 0 AND ISNULL(h.Version, N'''') <> N''uninstalled'' ORDER BY m.Number DESC;',
+        N'@later nvarchar(200) OUTPUT', @later = @later OUTPUT;
+IF @later IS NOT NULL
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50225, CONCAT(N'A later version of Redial is installed in schema [orders]: its migration ', @later,
+        N' is unknown to this script, 0.1.0.'),
+        N'deploy the later version; or run its uninstall.sql (data stays), then this script.');
+
+
+/* -- All of it, once. One kind of finding keeps its own number. THROW takes 2,048 characters (its page),
+      so of many the rest is printed. ---------------------------------------------------------------- */
+DECLARE @count int = (SELECT COUNT(*) FROM @found);
+DECLARE @ordinal int = 0;
+DECLARE @fit int = 0;
+DECLARE @number int;
+DECLARE @line nvarchar(2600);
+DECLARE @refusal nvarchar(2048);
+IF @count > 0
+BEGIN
+    SELECT @number = CASE WHEN MIN(f.Number) = MAX(f.Number) THEN MIN(f.Number) ELSE 50221 END FROM @found AS f;
+    SET @refusal = CASE @count WHEN 1 THEN N'' ELSE CONCAT(@count, N' things are in the way, and nothing was done.') END;
+    WHILE @ordinal < @count
+    BEGIN
+        SELECT TOP (1) @ordinal = f.Ordinal,
+            @line = CASE @count WHEN 1 THEN CONCAT(f.Problem, N' Nothing was done. Next: ', f.NextStep)
+                                ELSE CONCAT(N' (', f.Ordinal, N') ', f.Problem, N' Next: ', f.NextStep) END
+        FROM @found AS f
+        WHERE f.Ordinal > @ordinal
+        ORDER BY f.Ordinal;
+        IF @count > 1
+            PRINT @line;
+        IF @fit = @ordinal - 1 AND LEN(@refusal) + LEN(@line) <= 1900
+            SELECT @refusal = CONCAT(@refusal, @line), @fit = @ordinal;
+    END;
+    IF @fit < @count
+        SET @refusal = CONCAT(@refusal, CASE @fit WHEN 0 THEN LEFT(@line, 1900) ELSE CONCAT(N' ', @count - @fit, N' more are printed above.') END);
+    SET @refusal = REPLACE(@refusal, N'%', N'%%');      /* F-133 */
+    THROW @number, @refusal, 1;
+END;
+GO
