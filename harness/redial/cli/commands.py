@@ -84,6 +84,7 @@ def render(_: Context, config: str = "", check: bool = False) -> None:
         "database": _DATABASE,
         "create": "make the database if it is not there",
         "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
+        "wait_seconds": "how long a change of choices waits for what is in the way; 60 by default",
     }
 )
 def deploy(
@@ -93,11 +94,12 @@ def deploy(
     database: str = "",
     create: bool = False,
     mutant: str = "",
+    wait_seconds: int = 60,
 ) -> None:
     """Install a configuration and verify it; doing it twice is harmless."""
     from redial.cli.deploy import deploy as run
 
-    run(config, server or None, database or None, create, mutant or None)
+    run(config, server or None, database or None, create, mutant or None, wait_seconds)
 
 
 @task(
@@ -106,6 +108,8 @@ def deploy(
         "server": _SERVER,
         "database": _DATABASE,
         "purge_data": "drop tables, roles and schema too",
+        "purge_rows": "with --purge-data: how many rows may be lost; the refusal names them",
+        "wait_seconds": "how long to wait for dialogs and transactions in the way; 60 by default",
     }
 )
 def uninstall(
@@ -114,11 +118,13 @@ def uninstall(
     server: str = "",
     database: str = "",
     purge_data: bool = False,
+    purge_rows: int = 0,
+    wait_seconds: int = 60,
 ) -> None:
     """Drain a configuration's dialogs and remove it; tables stay."""
     from redial.cli.deploy import uninstall as run
 
-    run(config, server or None, database or None, purge_data)
+    run(config, server or None, database or None, purge_data, purge_rows, wait_seconds)
 
 
 @task(help={"config": _CONFIG, "server": _SERVER, "database": _DATABASE})

@@ -17,6 +17,7 @@ def deploy(
     database: str | None = None,
     create: bool = False,
     mutant: str | None = None,
+    wait_seconds: int | None = None,
 ) -> int:
     """Install a config and verify it; 1 when verification finds something.
 
@@ -28,7 +29,7 @@ def deploy(
         what = f"{config}, COMPARISON ONLY: {mutant}," if mutant else config
         print(f"deploying {what} to {target.label}")
         connect = connect_odbc(target.odbc)
-        report = apply(model, connect, _progress, mutant)
+        report = apply(model, connect, _progress, mutant, wait_seconds=wait_seconds)
         print(f"{len(report.files)} files, {report.batches} batches")
         if mutant:
             print("not verified: that looks for the procedures we ship. Next: docs/comparators.md")
@@ -47,12 +48,21 @@ def uninstall(
     server: str | None = None,
     database: str | None = None,
     purge_data: bool = False,
+    purge_rows: int = 0,
+    wait_seconds: int | None = None,
 ) -> None:
-    """Drain and remove a config; tables stay unless ``purge_data``."""
+    """Drain and remove a config; tables stay unless ``purge_data``, and rows beyond ``purge_rows``."""
     model = load_named(config)
     with open_server(server, database) as target:
         print(f"uninstalling {config} from {target.label}")
-        report = remove(model, connect_odbc(target.odbc), purge_data, _progress)
+        report = remove(
+            model,
+            connect_odbc(target.odbc),
+            purge_data,
+            _progress,
+            purge_rows=purge_rows,
+            wait_seconds=wait_seconds,
+        )
         print(f"{len(report.files)} files, {report.batches} batches")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,14 +35,19 @@ def apply(
     connect: Connect,
     progress: Progress | None = None,
     mutant: str | None = None,
+    *,
+    wait_seconds: int | None = None,
 ) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
 
+    wait_seconds: how long a change of choices waits for what is in its way, 60 by default.
     ``mutant`` installs a known-bad variant instead (``redial.render.mutant_names``), to be caught.
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
     files = render(config, mutant=mutant)
-    return _send(config, connect, [(name, files[name]) for name in installation(files)], progress)
+    said = {} if wait_seconds is None else {"redial.wait_seconds": wait_seconds}
+    parts = [(name, files[name]) for name in installation(files)]
+    return _send(config, connect, parts, progress, said)
 
 
 def installation(files: Iterable[str]) -> list[str]:
@@ -53,19 +58,30 @@ def installation(files: Iterable[str]) -> list[str]:
 
 
 def uninstall(
-    config: Config, connect: Connect, purge_data: bool = False, progress: Progress | None = None
+    config: Config,
+    connect: Connect,
+    purge_data: bool = False,
+    progress: Progress | None = None,
+    *,
+    purge_rows: int = 0,
+    wait_seconds: int | None = None,
 ) -> DeployReport:
     """Drain the conversations, then drop what this configuration made; tables stay.
 
-    With ``purge_data`` the tables, roles, schema and module user go too. Raises DeployError; 50140
-    when conversations do not end (see docs/errors.md).
+    With ``purge_data`` the tables, roles, schema and module user go too, and with them at most
+    ``purge_rows`` rows. wait_seconds: how long to wait for dialogs and transactions that are in the
+    way, 60 by default. Raises DeployError; 50140 when conversations do not end, 50143 when there are
+    more rows than that (see docs/errors.md).
     """
     files = render(config)
     names = ["uninstall.sql", "purge_data.sql"] if purge_data else ["uninstall.sql"]
     # The sender's side drains as long as the target's side still answers.
     names = [folder + name for name in names for folder in ("", "target/")]
     names = [name for name in names if name in files]
-    return _send(config, connect, [(name, files[name]) for name in names], progress)
+    said = {"redial.purge_rows": purge_rows}
+    if wait_seconds is not None:
+        said["redial.wait_seconds"] = wait_seconds
+    return _send(config, connect, [(name, files[name]) for name in names], progress, said)
 
 
 def _send(
@@ -73,11 +89,18 @@ def _send(
     connect: Connect,
     files: list[tuple[str, str]],
     progress: Progress | None,
+    said: Mapping[str, int] | None = None,
 ) -> DeployReport:
-    """Send the files over one connection while holding the deployment lock."""
+    """Send the files over one connection while holding the deployment lock.
+
+    said: what the caller tells the scripts by SESSION_CONTEXT, which have no parameters.
+    """
     report = DeployReport()
     with closing(connect()) as connection:
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
+        for key, value in (said or {}).items():
+            text = f"EXECUTE sys.sp_set_session_context N'{key}', {value:d};"
+            _run_batch(connection, "SESSION_CONTEXT", 1, text)
         with _exclusive(connection, config), _at_home(connection, config) as home:
             for number, (name, text) in enumerate(files, 1):
                 if progress:

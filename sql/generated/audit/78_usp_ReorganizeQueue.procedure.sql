@@ -14,7 +14,7 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* For an operator: puts the pages of a queue in order after a backlog. A long backlog leaves them half empty and
    full of ghosts, and RECEIVE then reads many for each message. Both forms are offline: the queue is locked
-   until they are through, and who sends or receives waits (F-490). REORGANIZE keeps what it has done when it
+   until they are through, and who sends or receives waits (F-500). REORGANIZE keeps what it has done when it
    is stopped; REBUILD does not.
    ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
    two seconds at a time and lets them pass in between.
@@ -93,17 +93,19 @@ Example: EXECUTE [audit].[usp_ReorganizeQueue] @reason = N''disk is free again''
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [audit].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [audit].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [audit].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [audit].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [audit].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);

@@ -57,6 +57,7 @@ BEGIN
            could be tried before the lock is. */
         SET @left = NULL;
         BEGIN TRY
+            /* lint: allow SB09: a look at who is at work, which shall keep nothing */
             SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
             FROM [etl].[SessionConversations] AS sc
                 WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */

@@ -70,7 +70,7 @@ Example: EXECUTE [etl].[usp_Health];';
 SELECT OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
     CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
 FROM [etl].[ufn_Queues]() AS q;', 0),
-        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-491). */
+        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-501). */
 INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
 SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
     N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',

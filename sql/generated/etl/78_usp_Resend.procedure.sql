@@ -113,7 +113,7 @@ Example: EXECUTE [etl].[usp_Resend] @reason = N''somebody ended dialogs'', @What
     IF @WhatIf = 0
     BEGIN
         INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
-        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs AS d;
+        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs;
 
         IF @handle IS NULL
             EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = @olderThanSeconds, @most = @most;

@@ -34,6 +34,24 @@ DECLARE @dropName sysname;
 DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
+DECLARE @message nvarchar(2048);
+DECLARE @confirmed bigint = ISNULL(TRY_CONVERT(bigint, SESSION_CONTEXT(N'redial.purge_rows')), 0);
+DECLARE @total bigint;
+DECLARE @table sysname = N'';
+DECLARE @tableRows bigint;
+DECLARE @data TABLE (Name sysname NOT NULL PRIMARY KEY, DataRows bigint NOT NULL);
+
+/* Is this the database it was in? Whatever is left of it has a mark. */
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               LEFT OUTER JOIN sys.objects AS o ON ep.class = 1 AND o.object_id = ep.major_id
+               WHERE ep.name = @mark
+                  OR (ep.name = N'Redial.made' AND ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl'))
+                  OR (ep.name = N'Redial.made' AND o.schema_id = SCHEMA_ID(N'etl')))
+BEGIN
+    SET @message = REPLACE(CONCAT(N'Database ', QUOTENAME(DB_NAME()), N' holds nothing that a deployment of configuration etl made in schema ''etl''. Nothing was done. Next: USE the database it is in; where all is gone already there is nothing to do.'), N'%', N'%%');
+    THROW 50142, @message, 1;
+END;
 IF EXISTS (SELECT 1 FROM sys.objects AS o
            WHERE o.object_id IN (OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'))
              AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
@@ -43,7 +61,32 @@ IF EXISTS (SELECT 1 FROM sys.objects AS o
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')))
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;
 
-DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
+/* What would be lost. Of the tables that hold data; who may lose how many rows says so in this session. */
+INSERT INTO @data (Name, DataRows)
+SELECT o.name, SUM(p.rows)
+FROM sys.objects AS o
+INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id IN (0, 1)
+WHERE o.schema_id = SCHEMA_ID(N'etl') AND o.type = 'U' AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+  AND o.name NOT IN (N'Gate', N'Setting', N'Migration', N'OwnedObject', N'DeploymentHistory', N'OperatorLog', N'IdleWatch', N'LandingAcknowledged')
+GROUP BY o.name
+HAVING SUM(p.rows) > 0;
+SELECT @total = ISNULL(SUM(d.DataRows), 0) FROM @data AS d;
+IF @total > @confirmed
+BEGIN
+    SET @message = CONCAT(N'purge_data.sql of configuration etl would drop ', @total, N' rows in database ', QUOTENAME(DB_NAME()), N': ');
+    WHILE EXISTS (SELECT 1 FROM @data AS d WHERE d.Name > @table)
+    BEGIN
+        SELECT TOP (1) @table = d.Name, @tableRows = d.DataRows FROM @data AS d WHERE d.Name > @table ORDER BY d.Name;
+        SET @message = LEFT(CONCAT(@message, @table, N' ', @tableRows, N', '), 1500);
+    END;
+    SET @message = REPLACE(CONCAT(@message, N'for good. Nothing was done. Next, if nobody needs them: EXECUTE sys.sp_set_session_context N''redial.purge_rows'', ', @total,
+        N'; in this session, then this script again (invoke uninstall: --purge-rows ', @total, N').'), N'%', N'%%');
+    THROW 50143, @message, 1;
+END;
 
 /* Every table of every choice that Redial made. */
 INSERT INTO @drops (Kind, Name)
@@ -93,6 +136,41 @@ BEGIN
     END;
     SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[etl].', QUOTENAME(@dropName), N';');
     EXECUTE sys.sp_executesql @dropStatement;
+    COMMIT TRANSACTION;
+END;
+
+DECLARE @leftKind nvarchar(30);
+DECLARE @leftName sysname;
+DECLARE @leftStatement nvarchar(600);
+WHILE 1 = 1
+BEGIN
+    SET @leftName = NULL;
+    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END), @leftName = o.name
+    FROM sys.objects AS o
+    WHERE o.schema_id = SCHEMA_ID(N'etl')
+      AND o.type IN ('U', 'SQ')
+      AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+      AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = o.object_id)
+    ORDER BY CHARINDEX(RTRIM(o.type), 'U,SQ'), o.name;
+    IF @leftName IS NULL
+        BREAK;
+
+    SET @leftStatement = CONCAT(N'DROP ', @leftKind, N' ', N'[etl].', QUOTENAME(@leftName), N';');
+    BEGIN TRANSACTION;
+    IF @leftKind IN (N'TABLE', N'QUEUE')
+    BEGIN
+        /* First the mark, as elsewhere (F-190). */
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'etl', @level1type = @leftKind, @level1name = @leftName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    EXECUTE sys.sp_executesql @leftStatement;
     COMMIT TRANSACTION;
 END;
 

@@ -422,6 +422,41 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 
+DECLARE @leftKind nvarchar(30);
+DECLARE @leftName sysname;
+DECLARE @leftStatement nvarchar(600);
+WHILE 1 = 1
+BEGIN
+    SET @leftName = NULL;
+    SELECT TOP (1) @leftKind = UPPER(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+              WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END), @leftName = o.name
+    FROM sys.objects AS o
+    WHERE o.schema_id = SCHEMA_ID(N'etl')
+      AND o.type IN ('V', 'P', 'TF', 'IF', 'FN', 'SQ')
+      AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+      AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = o.object_id)
+    ORDER BY CHARINDEX(RTRIM(o.type), 'V,P,TF,IF,FN,SQ'), o.name;
+    IF @leftName IS NULL
+        BREAK;
+
+    SET @leftStatement = CONCAT(N'DROP ', @leftKind, N' ', N'[etl].', QUOTENAME(@leftName), N';');
+    BEGIN TRANSACTION;
+    IF @leftKind IN (N'TABLE', N'QUEUE')
+    BEGIN
+        /* First the mark, as elsewhere (F-190). */
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'etl', @level1type = @leftKind, @level1name = @leftName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    EXECUTE sys.sp_executesql @leftStatement;
+    COMMIT TRANSACTION;
+END;
+
 /* What gave rights by signature, and what secured dialogs between two databases. */
 DECLARE @signer sysname = NULL;
 DECLARE @oldSigner sysname;

@@ -12,7 +12,7 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* How many pages each queue takes, and how far they are out of order. Mode LIMITED reads the pages above
-   the leaves only: no message, and no lock but an intent lock on the table (F-491). Records and ghosts are
+   the leaves only: no message, and no lock but an intent lock on the table (F-501). Records and ghosts are
    not counted in that mode; but no page holds less than one row, so far more pages than messages are ghosts
    or empty. A function of its own: where the right to ask is missing, the others still answer. */
 BEGIN

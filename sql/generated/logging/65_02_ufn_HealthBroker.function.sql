@@ -9,7 +9,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS

@@ -1545,7 +1545,7 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* How many pages each queue takes, and how far they are out of order. Mode LIMITED reads the pages above
-   the leaves only: no message, and no lock but an intent lock on the table (F-491). Records and ghosts are
+   the leaves only: no message, and no lock but an intent lock on the table (F-501). Records and ghosts are
    not counted in that mode; but no page holds less than one row, so far more pages than messages are ghosts
    or empty. A function of its own: where the right to ask is missing, the others still answer. */
 BEGIN
@@ -1620,7 +1620,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -1703,7 +1703,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -1781,7 +1781,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -1848,7 +1848,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -1966,7 +1966,7 @@ RETURNS @found TABLE
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
     Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of logging_operator can run about it; NULL: nothing */
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
@@ -5697,7 +5697,7 @@ Example: EXECUTE [logging].[usp_Health];';
 SELECT OBJECT_ID(CONCAT(N''[logging]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
     CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
 FROM [logging].[ufn_Queues]() AS q;', 0),
-        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-491). */
+        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-501). */
 INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
 SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
     N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',
@@ -6422,7 +6422,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* For an operator: puts the pages of a queue in order after a backlog. A long backlog leaves them half empty and
    full of ghosts, and RECEIVE then reads many for each message. Both forms are offline: the queue is locked
-   until they are through, and who sends or receives waits (F-490). REORGANIZE keeps what it has done when it
+   until they are through, and who sends or receives waits (F-500). REORGANIZE keeps what it has done when it
    is stopped; REBUILD does not.
    ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
    two seconds at a time and lets them pass in between.
@@ -6501,17 +6501,19 @@ Example: EXECUTE [logging].[usp_ReorganizeQueue] @reason = N''disk is free again
         BEGIN TRY
             IF @name = N'InitiatorQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [logging].[InitiatorQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;';
             END;
             IF @name = N'TargetQueue'
             BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
                 IF @rebuild = 1
-                    ALTER QUEUE [logging].[TargetQueue] REBUILD;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REBUILD;';
                 ELSE
-                    ALTER QUEUE [logging].[TargetQueue] REORGANIZE;
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REORGANIZE;';
             END;
             UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
             INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);
@@ -6850,7 +6852,7 @@ Example: EXECUTE [logging].[usp_Resend] @reason = N''somebody ended dialogs'', @
     IF @WhatIf = 0
     BEGIN
         INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
-        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs AS d;
+        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs;
 
         IF @handle IS NULL
             EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @olderThanSeconds, @most = @most;
@@ -7653,10 +7655,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c22e9280fb428c47c98fed5d24874e3fedfed035df24e2e0bdfe27e4547f8007'
+           ORDER BY h.DeploymentId DESC), N'') <> N'dd6ea19aa0c130c9c5eb892f85f5a85aa18cfc60af00d16fd8a6697d9c246039'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'c22e9280fb428c47c98fed5d24874e3fedfed035df24e2e0bdfe27e4547f8007');
+    VALUES (N'logging', N'0.1.0', N'dd6ea19aa0c130c9c5eb892f85f5a85aa18cfc60af00d16fd8a6697d9c246039');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from redial.config.variants import listing
+from tests.product.sql.bare import MAY_LOSE
 
 from . import scenarios
 from .catalog import differences, read
@@ -65,5 +66,5 @@ def leave(lab: Lab, comparison: bool) -> None:
     lab.script(lab.files["uninstall.sql"])
     if not comparison:
         assert lab.balance() == {}
-    lab.script(lab.files["purge_data.sql"])
+    lab.script(f"{MAY_LOSE}\nGO\n" + lab.files["purge_data.sql"])
     lab.advance(3600)

@@ -69,17 +69,18 @@ def test_uninstall_keeps_the_data_unless_told_otherwise():
     assert uninstall(AUDIT, server.connect).files == ["uninstall.sql"]
     assert not any("N'TABLE', N'Landing')" in text for text in server.scripts)
     server = FakeServer()
-    report = uninstall(AUDIT, server.connect, purge_data=True)
+    report = uninstall(AUDIT, server.connect, purge_data=True, purge_rows=1_000_000)
     assert report.files == ["uninstall.sql", "purge_data.sql"]
     assert "N'TABLE', N'Landing')" in server.scripts[-1]
 
 
 def test_nothing_is_dropped_before_the_drain():
-    server = FakeServer({"WAITFOR DELAY": (ODBC.format("3 endpoints are still open", 50140), 0)})
+    told = ODBC.format("3 endpoints are still open", 50140)
+    server = FakeServer({"Not drained within": (told, 0)})
     with pytest.raises(DeployError, match="Msg 50140"):
         uninstall(AUDIT, server.connect)
     (drain,) = [text for text in server.scripts if "DROP " in text]  # one batch
-    before = drain[: drain.index("WAITFOR DELAY")]
-    assert "N'usp_Send')" in before
-    for kept in ("N'usp_SenderActivation')", "DROP QUEUE", "ACTIVATION (DROP)", "release"):
+    before = drain[: drain.index("THROW 50140")]
+    assert "EXECUTE @left = [audit].[usp_Drain]" in before
+    for kept in ("N'usp_Send')", "N'usp_SenderActivation')", "DROP QUEUE", "ACTIVATION (DROP)", "release"):
         assert kept not in before

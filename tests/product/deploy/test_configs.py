@@ -49,7 +49,7 @@ def test_a_shipped_configuration_is_deployed_verified_and_removed(connect, name)
     once = catalog(connect)
     apply(config, connect)
     assert differences(once, catalog(connect)) == []
-    uninstall(config, connect, purge_data=True)
+    uninstall(config, connect, purge_data=True, purge_rows=1_000_000)
     assert differences(before, catalog(connect)) == []
 
 
@@ -61,5 +61,5 @@ def test_all_of_them_live_in_one_database_and_leave_it_one_by_one(connect):
     for name in chosen(None):
         assert verify(load_named(name), connect) == [], name
     for name in chosen(None):
-        uninstall(load_named(name), connect, purge_data=True)
+        uninstall(load_named(name), connect, purge_data=True, purge_rows=1_000_000)
     assert differences(before, catalog(connect)) == []

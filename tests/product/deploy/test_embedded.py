@@ -89,7 +89,7 @@ def test_uninstall_with_purge_leaves_the_database_as_it_was(connect):
     before = rows(connect, OBJECTS)
     apply(AUDIT, connect)
     assert rows(connect, OBJECTS) != before
-    uninstall(AUDIT, connect, purge_data=True)
+    uninstall(AUDIT, connect, purge_data=True, purge_rows=1_000_000)
     assert rows(connect, OBJECTS) == before
 
 
@@ -112,7 +112,7 @@ def test_hostile_names_deploy_and_uninstall(connect):
     config = renamed(AUDIT, HOSTILE)
     apply(config, connect)
     assert verify(config, connect) == []
-    uninstall(config, connect, purge_data=True)
+    uninstall(config, connect, purge_data=True, purge_rows=1_000_000)
     assert rows(connect, OBJECTS) == before
 
 
@@ -123,7 +123,7 @@ def test_two_configs_share_a_database_and_its_end_of_stream_type(connect):
     )
     apply(AUDIT, connect)
     apply(second, connect)
-    uninstall(AUDIT, connect, purge_data=True)
+    uninstall(AUDIT, connect, purge_data=True, purge_rows=1_000_000)
     assert verify(second, connect) == []
 
 

@@ -51,7 +51,7 @@ def test_both_databases_are_installed_verified_and_removed(connect):
         connect, f"SELECT OBJECT_ID(N'{quote_name(DEPOT)}.audit.usp_TargetActivation')"
     ) != [(None,)]
     assert rows(connect, "SELECT OBJECT_ID(N'audit.usp_TargetActivation')") == [(None,)]
-    done = uninstall(CONFIG, connect, purge_data=True)
+    done = uninstall(CONFIG, connect, purge_data=True, purge_rows=1_000_000)
     assert done.files == [
         "uninstall.sql",
         "target/uninstall.sql",

@@ -12,6 +12,7 @@ from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_lab.proof.audit_setups import DATABASE, deployed, small_config
 from tests.installed import batches, borrow, key_of, rendered
+from tests.product.sql.bare import MAY_LOSE
 
 END_OF_STREAM = "EndOfStream"
 EVENT = "//redial/audit/event"
@@ -261,7 +262,7 @@ class Lab:
         files = rendered(self.config)
         self.script(files["uninstall.sql"])
         if purge:
-            self.script(files["purge_data.sql"])
+            self.script(f"{MAY_LOSE}\nGO\n" + files["purge_data.sql"])
 
     def script(self, text: str) -> None:
         """Run a script with GO lines; virtual time passes where a batch waits."""

@@ -11,6 +11,9 @@ from tests.installed import batches, borrow, key_of, rendered
 from . import catalog
 from .lab import AUDIT, Client, Lab
 
+MAY_LOSE = "EXECUTE sys.sp_set_session_context N'redial.purge_rows', 1000000;"
+"""What purge_data.sql asks for before it drops rows."""
+
 
 def another(config: Config, **sections: dict[str, object]) -> Config:
     """``config`` with other values in some sections, checked by the model's rules."""
@@ -41,9 +44,10 @@ def installation(config: Config) -> list[str]:
 
 
 def removal(config: Config, purge: bool = True) -> list[str]:
-    """The batches of uninstall.sql, and of purge_data.sql."""
+    """The batches of uninstall.sql, and of purge_data.sql with the word that rows may be lost."""
     names = ("uninstall.sql", "purge_data.sql") if purge else ("uninstall.sql",)
-    return [sql for name in names for sql in batches(rendered(config)[name])]
+    said = [MAY_LOSE] if purge else []
+    return said + [sql for name in names for sql in batches(rendered(config)[name])]
 
 
 class Bare(Lab):

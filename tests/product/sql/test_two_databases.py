@@ -16,6 +16,7 @@ from redial.paths import CONFIGS
 from redial.render import render
 from redial_broker.instance.requests import Batch
 
+from .bare import MAY_LOSE
 from .lab import configured
 from .two import CONFIG, DEPOT, SHOP, Two
 
@@ -128,6 +129,7 @@ def test_installing_again_changes_no_key_and_no_conversation(two):
 def test_a_target_that_was_installed_anew_is_known_by_its_new_key(two):
     two.send("0x01")
     two.instance.advance(90)
+    two.run(MAY_LOSE)
     for name in ("uninstall.sql", "target/uninstall.sql", "target/purge_data.sql"):
         two.script(name, seconds=100)
     two.deploy()
@@ -154,6 +156,7 @@ def test_uninstall_leaves_both_catalogs_as_they_were(purged):
         assert kept == {k: before[k] for k in kept}
         assert two.bodies() == [b"\x01"]
         return
+    two.run(MAY_LOSE)
     for name in ("purge_data.sql", "target/purge_data.sql"):
         two.script(name)
     assert two.catalog() == before

@@ -8,6 +8,7 @@ from redial.render import render
 from redial.tsql import split_batches
 
 from . import catalog
+from .bare import MAY_LOSE, Bare, another, installation, removal
 from .lab import AUDIT, Client, Lab, configured, send
 
 SERVICES = "SELECT COUNT(*) FROM sys.services AS s WHERE s.name LIKE N'//redial/%';"
@@ -100,6 +101,7 @@ def test_an_uninstall_that_stopped_is_finished_by_the_next_and_loses_nothing(lab
 
 def test_purge_of_a_running_installation_is_refused_and_drops_nothing(lab):
     before = lab.rows("SELECT name FROM sys.tables ORDER BY name;")
+    lab.sa.execute(MAY_LOSE)
     assert run_on(lab, "purge_data.sql") == [50141]
     assert lab.bodies() == [b"\xaa"]
     assert lab.rows("SELECT name FROM sys.tables ORDER BY name;") == before
@@ -112,6 +114,7 @@ def test_a_session_with_implicit_transactions_gets_what_others_get(name):
     Client(lab).execute(send("0xAA"))
     if name == "purge_data.sql":
         assert run_on(lab, "uninstall.sql") == []
+    lab.sa.execute(MAY_LOSE)
     lab.sa.execute("SET IMPLICIT_TRANSACTIONS ON;")
     assert run_on(lab, name) == []
     assert lab.rows("SELECT @@TRANCOUNT;") == [(0,)]
@@ -162,3 +165,76 @@ def test_no_queue_is_asked_to_drop_an_activation_it_has_not():
         assert drops
         for at in drops:
             assert "activation_procedure IS NOT NULL" in files[name][at - 300 : at], name
+
+
+# ---------------------------------------------------------------------- what purge asks for
+def without_word(config=AUDIT) -> list[str]:
+    """The batches of purge_data.sql alone."""
+    return [b.sql for b in split_batches(render(config)["purge_data.sql"])]
+
+
+def test_rows_are_counted_and_dropped_only_when_somebody_has_said_how_many():
+    bare = Bare.deployed(AUDIT)
+    for body in ("0x01", "0x02", "0x03"):
+        Client(bare).execute(send(body))
+    bare.advance(5)
+    bare.remove(AUDIT, purge=False)
+    before = bare.data("audit")
+    assert bare.stops(without_word()) == 50143
+    text = bare.sa.errors[0].text
+    total = int(re.search(r"would drop (\d+) rows in database \[lab\]: ", text)[1])
+    assert f"Landing {len(before['Landing'])}, " in text and "ConversationLog 3, " in text
+    assert f"N'redial.purge_rows', {total};" in text and f"--purge-rows {total}" in text
+    assert bare.data("audit") == before
+    bare.run([f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {total - 1};"])
+    assert bare.stops(without_word()) == 50143
+    bare.run([f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {total};", *without_word()])
+    assert bare.rows("SELECT SCHEMA_ID(N'audit');") == [(None,)]
+
+
+def test_an_installation_without_rows_is_purged_without_a_word():
+    bare = Bare.deployed(AUDIT)
+    bare.remove(AUDIT, purge=False)
+    bare.run(without_word())
+    assert bare.rows("SELECT SCHEMA_ID(N'audit');") == [(None,)]
+
+
+@pytest.mark.parametrize("what", ["an empty database", "another's of that name", "it is gone already"])
+def test_a_database_that_does_not_hold_it_is_refused_and_named(what):
+    bare = Bare()
+    if what.startswith("another"):
+        bare.run(["CREATE SCHEMA audit;", "CREATE TABLE audit.Landing (Id int);"])
+    if what.endswith("already"):
+        bare.deploy(AUDIT)
+        bare.remove(AUDIT)
+    before = bare.catalog()
+    assert bare.stops(without_word()) == 50142
+    assert "Database [lab] holds nothing that" in bare.sa.errors[0].text
+    assert catalog.difference(before, bare.catalog()) == []
+
+
+def test_what_a_version_that_stopped_half_way_has_left_goes_too():
+    """v2 killed, v1 deployed, purge: a queue, the schema, the user and three marks stayed."""
+    bare = Bare()
+    before = bare.catalog()
+    bare.deploy(AUDIT)
+    renamed = another(AUDIT, queues={"initiator": "NewInitiator", "target": "NewTarget"})
+    batches = installation(renamed)
+    (made,) = [i for i, sql in enumerate(batches) if "CREATE QUEUE [audit].[NewTarget]" in sql]
+    bare.run(batches[: made + 1])
+    bare.run(
+        [
+            "CREATE OR ALTER PROCEDURE audit.usp_OfTomorrow AS "
+            "/* Redial 9.9.9, configuration audit */ RETURN 0;",
+            "CREATE TABLE audit.OfTomorrow (Id int); EXECUTE sys.sp_addextendedproperty "
+            "N'Redial.made', N'audit', N'SCHEMA', N'audit', N'TABLE', N'OfTomorrow';",
+            "CREATE TABLE audit.Mine (Id int);",
+        ]
+    )
+    bare.deploy(AUDIT)
+    bare.run(removal(AUDIT))
+    assert bare.rows("SELECT name FROM sys.objects WHERE schema_id = SCHEMA_ID(N'audit');") == [
+        ("Mine",)
+    ], "what has no mark is somebody's"
+    bare.run(["DROP TABLE audit.Mine;", *removal(AUDIT)])
+    assert catalog.difference(before, bare.catalog()) == []

@@ -1,7 +1,7 @@
 """usp_ReorganizeQueue: an operator puts a queue's pages in order, and sees figures that read no body.
 
 The embedded broker has no pages: it takes the statements and their locks. What they change on a server
-is the documentation's word (F-490, F-491).
+is the documentation's word (F-500, F-501).
 """
 
 from __future__ import annotations
