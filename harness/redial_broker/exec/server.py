@@ -53,7 +53,8 @@ class Server(Part):
     deadlocks: reports as the ring buffer has them; messages: of sp_addmessage; session_locks:
     {session id: stand-in transaction that owns the session's application locks}; applock_counts:
     {(owner, lock): times it was asked for}; looked_up: the databases somebody has asked for by name
-    since the set was last emptied (no state: the compiler asks what a statement depends on).
+    since the set was last emptied (no state: the compiler asks what a statement depends on); probed:
+    texts of procedures that CREATE need not compile (no state either: ``ddl.probing``).
     """
 
     __slots__ = (
@@ -71,6 +72,7 @@ class Server(Part):
         "next_database",
         "next_login",
         "permissions",
+        "probed",
         "security_version",
         "sequential",
         "session_locks",
@@ -85,6 +87,7 @@ class Server(Part):
         self.sessions: Callable[[], list[Any]] = list
         self.databases: dict[str, Database] = {}
         self.looked_up: set[Database] = set()
+        self.probed: set[str] | None = None
         self.logins: dict[str, Login] = server_roles()
         self.members: dict[tuple[int, int], bool] = {}
         # public has VIEW ANY DATABASE on every server (sys.databases page).
