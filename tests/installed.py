@@ -16,8 +16,10 @@ from redial.tsql import split_batches
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.shelf import Lent, Shelf
 
-KEPT = 30
+KEPT = 16
 """Instances kept by a process."""
+FILES = 32
+"""Configurations whose rendered files are kept, a megabyte each."""
 
 
 class _Loans:
@@ -60,11 +62,13 @@ _FILES: dict[tuple[str, str | None], dict[str, str]] = {}
 
 
 def rendered(config: Config, mutant: str | None = None) -> dict[str, str]:
-    """``render``, once for each configuration and mutant."""
+    """``render``, once for each configuration and mutant while they are in use."""
     key = key_of(config), mutant
-    if key not in _FILES:
-        _FILES[key] = render(config, mutant=mutant)
-    return dict(_FILES[key])
+    files = _FILES.pop(key, None) or render(config, mutant=mutant)
+    _FILES[key] = files
+    if len(_FILES) > FILES:
+        del _FILES[next(iter(_FILES))]
+    return dict(files)
 
 
 def key_of(config: Config) -> str:
@@ -72,7 +76,7 @@ def key_of(config: Config) -> str:
     return config.model_dump_json(by_alias=True)
 
 
-@lru_cache(maxsize=4000)
+@lru_cache(maxsize=1000)
 def batches(text: str) -> tuple[str, ...]:
     """The batches of a script, split once for each text."""
     return tuple(batch.sql for batch in split_batches(text))

@@ -24,6 +24,7 @@ class Lent:
         self.key = key
         """Equal only for what is made equal."""
         self.instance = instance
+        instance.programs.clear()  # of the batches that made it, which nobody runs again
         self._moment = Snapshot(instance)
         self._plain = self._attributes()
 

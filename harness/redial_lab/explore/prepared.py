@@ -17,7 +17,7 @@ from redial_broker.instance.shelf import Lent, Shelf
 if TYPE_CHECKING:
     from redial_broker.instance.instance import Instance
 
-KEPT = 32
+KEPT = 16
 """Instances kept by a process."""
 
 SHELF = Shelf(KEPT)
