@@ -13,7 +13,7 @@ from redial_lab.explore import Client, Limits, Scenario, World, prepared, search
 from redial_lab.explore.prepared import lending, made
 from redial_lab.proof.setups import Setup
 
-MOST = Limits(transitions=1_500)
+MOST = Limits(transitions=600)
 
 
 @pytest.fixture(autouse=True)
