@@ -76,7 +76,7 @@ def key_of(config: Config) -> str:
     return config.model_dump_json(by_alias=True)
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=2000)
 def batches(text: str) -> tuple[str, ...]:
     """The batches of a script, split once for each text."""
     return tuple(batch.sql for batch in split_batches(text))

@@ -55,7 +55,7 @@ class Shelf:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        """Instances that are kept, some 8 MB each."""
+        """Instances that are kept."""
         self.free: OrderedDict[int, Lent] = OrderedDict()
         """By ``id``: there may be several of one key."""
 
