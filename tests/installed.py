@@ -6,100 +6,69 @@ back when it is over, fixtures included; what a fixture of a module or session m
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
 
 from redial.config import Config
 from redial.render import render
 from redial.tsql import split_batches
 from redial_broker.instance.instance import Instance
-from redial_broker.instance.snapshot import Snapshot
+from redial_broker.instance.shelf import Lent, Shelf
 
-KEPT = 30
-"""Instances kept by a process; the one unused for longest goes."""
-
-
-class _Installed:
-    """One instance, the moment to come back to, and what no journal would bring back."""
-
-    def __init__(self, key: Hashable, instance: Instance) -> None:
-        self.key, self.instance = key, instance
-        self.moment: Snapshot = instance.snapshot()
-        self.plain = self._plain()
-
-    def _plain(self) -> dict[str, Any]:
-        """Attributes a test may have set by hand."""
-        instance, engine = self.instance, self.instance.engine
-        return dict(vars(instance)) | {
-            "clock": engine.clock,
-            "switches": dict(engine.switches),
-            "sinks": list(instance.sessions.values()),
-        }
-
-    def rewound(self) -> bool:
-        """Come back; False when this instance is not what it was and must not be lent again."""
-        if self.instance.searched:
-            return False
-        self.moment.restore()
-        return self._plain() == self.plain
+KEPT = 16
+"""Instances kept by a process."""
+FILES = 32
+"""Configurations whose rendered files are kept, a megabyte each."""
 
 
-class _Shelf:
-    """What can be lent, and what is."""
+class _Loans:
+    """A shelf, and what of it the running test has."""
 
     def __init__(self) -> None:
-        self.free: OrderedDict[int, _Installed] = OrderedDict()
-        self.lent: list[_Installed] = []
+        self.shelf = Shelf(KEPT)
+        self.lent: list[Lent] = []
         self.own = 0
 
     def borrow(self, key: Hashable, install: Callable[[], Instance]) -> Instance:
         """An instance as ``install`` makes it."""
         if self.own:
             return install()
-        found = next((one for one in self.free.values() if one.key == key), None)
-        if found is None:
-            found = _Installed(key, install())
-        else:
-            del self.free[id(found)]
-        self.lent.append(found)
-        return found.instance
+        one = self.shelf.take(key, install)
+        self.lent.append(one)
+        return one.instance
 
     def take_back(self) -> None:
         """The test is over: everything it borrowed is as before."""
         while self.lent:
-            one = self.lent.pop()
-            if one.rewound():
-                self.free[id(one)] = one
-        while len(self.free) > KEPT:
-            self.free.popitem(last=False)
+            self.shelf.give_back(self.lent.pop())
 
 
-_SHELF = _Shelf()
-borrow, take_back = _SHELF.borrow, _SHELF.take_back
+_LOANS = _Loans()
+borrow, take_back = _LOANS.borrow, _LOANS.take_back
 
 
 @contextmanager
 def own() -> Iterator[None]:
     """What is made inside lives longer than a test: nothing of it is lent."""
-    _SHELF.own += 1
+    _LOANS.own += 1
     try:
         yield
     finally:
-        _SHELF.own -= 1
+        _LOANS.own -= 1
 
 
 _FILES: dict[tuple[str, str | None], dict[str, str]] = {}
 
 
 def rendered(config: Config, mutant: str | None = None) -> dict[str, str]:
-    """``render``, once for each configuration and mutant."""
+    """``render``, once for each configuration and mutant while they are in use."""
     key = key_of(config), mutant
-    if key not in _FILES:
-        _FILES[key] = render(config, mutant=mutant)
-    return dict(_FILES[key])
+    files = _FILES.pop(key, None) or render(config, mutant=mutant)
+    _FILES[key] = files
+    if len(_FILES) > FILES:
+        del _FILES[next(iter(_FILES))]
+    return dict(files)
 
 
 def key_of(config: Config) -> str:
@@ -107,7 +76,7 @@ def key_of(config: Config) -> str:
     return config.model_dump_json(by_alias=True)
 
 
-@lru_cache(maxsize=4000)
+@lru_cache(maxsize=2000)
 def batches(text: str) -> tuple[str, ...]:
     """The batches of a script, split once for each text."""
     return tuple(batch.sql for batch in split_batches(text))

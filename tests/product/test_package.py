@@ -33,7 +33,8 @@ def run(command: list[str], folder: Path, **environment: str) -> subprocess.Comp
     return subprocess.run(
         command,
         cwd=folder,
-        env=kept | {"COLUMNS": "200"} | environment,
+        # What is imported is compiled then; pip would compile all of it, which takes seconds.
+        env=kept | {"COLUMNS": "200", "PIP_NO_COMPILE": "1"} | environment,
         capture_output=True,
         text=True,
         check=False,

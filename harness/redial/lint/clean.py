@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,33 +26,42 @@ ROOM = 2000
 
 def digest(config: str, path: Path) -> str:
     """Of all that sqlfluff's answer on a template follows from. config: its name."""
-    parts = [_common(), str(path).encode(), (CONFIGS / f"{config}.toml").read_bytes()]
-    parts += [found.read_bytes() for found in _with_parts(path)]
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+    parts = [str(path).encode(), (CONFIGS / f"{config}.toml").read_bytes(), *_with_parts(path)]
+    digests = [_common(), *(_sha(part) for part in parts)]
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def _sha(part: bytes) -> bytes:
+    return hashlib.sha256(part).digest()
 
 
 @cache
 def _common() -> bytes:
-    """What is the same for every template: what renders it, and what looks at it."""
+    """Digest of what is the same for every template: what renders it, and what looks at it."""
     code = sorted(PACKAGE.rglob("*.py"))
     names = "\n".join(str(path.relative_to(TEMPLATES)) for path in sorted(TEMPLATES.glob("*/*")))
     texts = [file.read_bytes() for file in (*code, SQL / ".sqlfluff")]
-    return b"\0".join([version("sqlfluff").encode(), names.encode(), *texts])
+    return _sha(b"\0".join([version("sqlfluff").encode(), names.encode(), *texts]))
 
 
-def _with_parts(path: Path) -> list[Path]:
-    """A template and what it includes or imports, theirs too."""
-    found, left = [], [path]
-    syntax = Environment()
+def _with_parts(path: Path) -> list[bytes]:
+    """The texts of a template and of what it includes or imports, theirs too, by path."""
+    found: dict[Path, bytes] = {}
+    left = [path]
     while left:
         one = left.pop()
         if one not in found:
-            found.append(one)
-            names = meta.find_referenced_templates(syntax.parse(one.read_text(encoding="utf-8")))
+            found[one] = one.read_bytes()
             # A name put together when it is rendered could be any part's.
-            parts = [[TEMPLATES / name] if name else _every_part() for name in names]
+            parts = [[TEMPLATES / name] if name else _every_part() for name in _named(found[one])]
             left += [part for group in parts for part in group]
-    return sorted(found)
+    return [found[one] for one in sorted(found)]
+
+
+@lru_cache(maxsize=ROOM)
+def _named(text: bytes) -> tuple[str | None, ...]:
+    """The templates that a text includes or imports; None: one whose name is put together."""
+    return tuple(meta.find_referenced_templates(Environment().parse(text.decode("utf-8"))))
 
 
 def _every_part() -> list[Path]:

@@ -25,7 +25,7 @@ from redial_broker.engine.types import Message
 from redial_broker.exec.cursor_references import drop_references, hand_over
 from redial_broker.exec.impersonation import become_user
 from redial_broker.exec.program import Frame, Program
-from redial_broker.exec.session import ErrorInfo
+from redial_broker.exec.session_records import ErrorInfo
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:

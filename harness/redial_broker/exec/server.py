@@ -55,7 +55,8 @@ class Server(Part):
     messages: of sp_addmessage; session_locks: {session id: stand-in transaction that owns the
     session's application locks, and its share in a database somebody wants alone}; applock_counts:
     {(owner, lock): times it was asked for}; looked_up: the databases somebody has asked for by name
-    since the set was last emptied (no state: the compiler asks what a statement depends on).
+    since the set was last emptied (no state: the compiler asks what a statement depends on); probed:
+    texts of procedures that CREATE need not compile (no state either: ``ddl.probing``).
     """
 
     __slots__ = (
@@ -73,6 +74,7 @@ class Server(Part):
         "next_database",
         "next_login",
         "permissions",
+        "probed",
         "product",
         "security_version",
         "sequential",
@@ -94,6 +96,7 @@ class Server(Part):
         self.sessions: Callable[[], list[Any]] = list
         self.databases: dict[str, Database] = {}
         self.looked_up: set[Database] = set()
+        self.probed: set[str] | None = None
         self.logins: dict[str, Login] = server_roles()
         self.members: dict[tuple[int, int], bool] = {}
         # public has VIEW ANY DATABASE on every server (sys.databases page).

@@ -6,7 +6,7 @@ it requests. All of it can be saved, rewound and hashed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError, Wait
@@ -20,6 +20,7 @@ from redial_broker.exec import security
 from redial_broker.exec.options import Options
 from redial_broker.exec.program import Frame
 from redial_broker.exec.session_content import session_content
+from redial_broker.exec.session_records import ErrorInfo, OtherWait
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -32,29 +33,6 @@ if TYPE_CHECKING:
 
 
 _PIECE = 1000  # rows sent between two turns of others
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorInfo:
-    """What ERROR_NUMBER() and its kin answer inside a CATCH block."""
-
-    number: int
-    severity: int
-    state: int
-    procedure: str | None
-    line: int
-    message: str
-
-
-@dataclass(slots=True)
-class OtherWait:
-    """Wait record for anything but a lock."""
-
-    kind: str
-    """Delay, queue, group ..."""
-    what: Any
-    """Its object."""
-    since: float
 
 
 class SessionState(Part):
@@ -134,9 +112,7 @@ class SessionState(Part):
         self.sink: Any = None
         self.database: Database = cast("Database", None)  # until somebody has logged in
         self.user: Principal | None = None
-        self.sandbox: tuple[Database, Principal] | None = (
-            None  # (database, user) when it acts as a user of one database
-        )
+        self.sandbox: tuple[Database, Principal] | None = None  # acts as a user of one database
         self.user_stack: list[Any] = []
         self.login_name = self.original_login = "sa"
         self.app_name = self.host_name = ""

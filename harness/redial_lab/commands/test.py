@@ -15,8 +15,8 @@ from redial_lab.commands import clone
 def test(select: str | None = None, full: bool = False) -> int:
     """Run pytest on all processors; its exit status is ours.
 
-    select: pytest's -k. full: every variant of the families that the suite samples (it takes
-    far longer); see ``tests/conftest.py``.
+    select: pytest's -k. full: every variant of the families that the suite samples, and searches
+    to their end (it takes far longer); see ``tests/conftest.py``. The ten slowest tests are told.
     """
     clone("redial test")
     arguments = [

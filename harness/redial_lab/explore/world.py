@@ -126,6 +126,8 @@ class World:
 
     def close(self) -> None:
         """Nobody looks at it any more, wherever it stands: its instance may serve others."""
+        self.instance.searched = False
+        self.instance.engine.locks.on_deadlock = self._report_deadlock
         if self._loan is not None:
             self._loan.give_back()
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.config import Config, load
 from redial.paths import CONFIGS
 from redial.render import render
 from redial.tsql import ScriptBatch, split_batches
-from redial_broker.engine.switches import of_an_instance
+from redial_broker.engine.switches import Chosen, of_an_instance
+from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.prepared import made
@@ -98,6 +100,20 @@ def _installed(
 ) -> Instance:
     """What ``deployed`` says."""
     instance = Instance(seed=1, switches=switches)
+    # Who wants to know the switches that are read wants those that CREATE reads as well.
+    heard = isinstance(instance.engine.switches, Chosen)
+    with nullcontext() if heard else unprobed(instance.server):
+        _install(instance, scripts, rcsi)
+    for text in first:
+        session = instance.connect(DATABASE)
+        session.execute(text).ok()
+        session.close()
+    instance.run()
+    return instance
+
+
+def _install(instance: Instance, scripts: Scripts, rcsi: bool) -> None:
+    """The database and what the scripts make."""
     session = instance.connect()
     session.execute(f"CREATE DATABASE {DATABASE};")
     session.close()
@@ -113,12 +129,6 @@ def _installed(
                         f"{name}, line {line + error.line - 1}: Msg {error.number}: {error.text}"
                     )
     session.close()
-    for text in first:
-        session = instance.connect(DATABASE)
-        session.execute(text).ok()
-        session.close()
-    instance.run()
-    return instance
 
 
 # ---------------------------------------------------------------------- what must hold

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache
+from sys import intern
 
 from redial.config import Config
 from redial.render import render
@@ -64,5 +65,5 @@ def _words(text: str) -> list[str]:
     found = []
     for sql, _, _ in split_batches(text):
         tokens = tokenize(Source(sql))
-        found += [sql[start:end] for start, end in zip(tokens.starts, tokens.ends)]
+        found += [intern(sql[start:end]) for start, end in zip(tokens.starts, tokens.ends)]
     return found

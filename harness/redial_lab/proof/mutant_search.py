@@ -378,7 +378,6 @@ def measured(work: Callable[[], Answer], limit: float) -> tuple[Answer | str, fl
     if child == 0:
         try:
             os.close(receiving)
-            gc.unfreeze()  # a search counts what is frozen, which is the whole of the parent
             resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
             try:
                 answer = cast("Answer | str", work())

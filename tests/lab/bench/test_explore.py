@@ -10,6 +10,14 @@ TINY = "senders=1 warm=0 firings=0"
 
 
 def test_figures_of_whole_and_reduced_searches(monkeypatch):
+    """One of the four searches is in a process of its own, as all are in the bench."""
+    begin, begun = explore._begin, []
+
+    def once(how: str, setup: str):
+        begun.append(setup)
+        return begin(how, setup) if len(begun) == 1 else Ended(how, setup, None)
+
+    monkeypatch.setattr(explore, "_begin", once)
     monkeypatch.setattr(explore, "RUNS", 1)
     monkeypatch.setattr(explore, "SMALL", TINY)
     said: list[str] = []
@@ -18,6 +26,7 @@ def test_figures_of_whole_and_reduced_searches(monkeypatch):
     assert figures["explore.whole_by_fewer.transitions"] >= 1
     assert figures["explore.large_1.rc.ends"] >= 1
     assert any("rcsi" in line and "no violation" in line for line in said)
+    assert len(begun) == 4
 
 
 class Ended:
@@ -25,8 +34,8 @@ class Ended:
 
     returncode = 0
 
-    def __init__(self, how: str, setup: str) -> None:
-        self.found = explore.one(how, setup, 5)
+    def __init__(self, how: str, setup: str, transitions: int | None = 5) -> None:
+        self.found = explore.one(how, setup, transitions)
 
     def communicate(self) -> tuple[str, str]:
         return json.dumps(self.found), ""

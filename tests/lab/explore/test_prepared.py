@@ -8,17 +8,18 @@ import pytest
 
 from redial_broker.engine.switches import given
 from redial_broker.instance.instance import Instance
+from redial_broker.instance.shelf import Shelf
 from redial_lab.explore import Client, Limits, Scenario, World, prepared, search
 from redial_lab.explore.prepared import lending, made
 from redial_lab.proof.setups import Setup
 
-MOST = Limits(transitions=1_500)
+MOST = Limits(transitions=600)
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     """Whatever other tests have left."""
-    monkeypatch.setattr(prepared, "_FREE", type(prepared._FREE)())
+    monkeypatch.setattr(prepared, "SHELF", Shelf(prepared.KEPT))
 
 
 def tables() -> Instance:
@@ -60,7 +61,7 @@ def test_the_second_search_and_the_third_are_the_first(text):
     scenario = Setup.parse(text).scenario()
     first, second, third = (search(scenario, MOST) for _ in range(3))
     assert counted(first) == counted(second) == counted(third)
-    assert len(prepared._FREE) == 1
+    assert len(prepared.SHELF.free) == 1
 
 
 def test_a_search_of_another_story_finds_nothing_of_the_one_before():
@@ -70,16 +71,16 @@ def test_a_search_of_another_story_finds_nothing_of_the_one_before():
         for fault in ("target_ends_now", "initiator_cleaned")
     ]
     together = [counted(search(scenario, MOST)) for scenario in scenarios]
-    assert len(prepared._FREE) == 1
+    assert len(prepared.SHELF.free) == 1
     for scenario, found in zip(scenarios, together):
-        prepared._FREE.clear()
+        prepared.SHELF.free.clear()
         assert counted(search(scenario, MOST)) == found
 
 
 def test_what_comes_back_is_what_was_made_to_the_last_field():
     kept = Kept()
     search(kept.scenario)
-    (one,) = prepared._FREE.values()
+    (one,) = prepared.SHELF.free.values()
     fresh = tables()
     fresh.run()
     ours = [part.content() for part in one.instance.parts()]
@@ -106,7 +107,7 @@ def test_two_worlds_at_a_time_have_two_instances():
     first.close()
     second.close()
     second.close()
-    assert (kept.times, len(prepared._FREE)) == (2, 2)
+    assert (kept.times, len(prepared.SHELF.free)) == (2, 2)
 
 
 def test_a_world_that_is_never_closed_keeps_its_instance_to_itself():
@@ -114,7 +115,7 @@ def test_a_world_that_is_never_closed_keeps_its_instance_to_itself():
     world = World(kept.scenario)
     search(kept.scenario)
     assert kept.times == 2
-    assert world.instance not in [one.instance for one in prepared._FREE.values()]
+    assert world.instance not in [one.instance for one in prepared.SHELF.free.values()]
 
 
 def test_who_asks_which_switches_are_read_hears_those_of_the_installation_too():
@@ -132,10 +133,10 @@ def test_another_value_of_a_switch_is_another_installation():
     plain = Setup.parse("senders=1 firings=0").scenario()
     late = replace(plain, switches={"enqueue_at": "commit"})
     alone = counted(search(late, MOST))
-    prepared._FREE.clear()
+    prepared.SHELF.free.clear()
     search(plain, MOST)
     assert counted(search(late, MOST)) == alone
-    assert len(prepared._FREE) == 2
+    assert len(prepared.SHELF.free) == 2
 
 
 @pytest.mark.breaks_the_broker
@@ -144,7 +145,7 @@ def test_an_instance_that_had_a_defect_is_not_lent_again():
     world = World(kept.scenario)
     world.instance.defects.note("a test", ValueError("on purpose"))
     world.close()
-    assert not prepared._FREE
+    assert not prepared.SHELF.free
 
 
 def test_the_ones_unused_for_longest_go():
@@ -152,10 +153,10 @@ def test_the_ones_unused_for_longest_go():
         with lending() as loan:
             made(number, tables)
         loan.give_back()
-    assert [one.key for one in prepared._FREE.values()] == list(range(3, prepared.KEPT + 3))
+    assert [one.key for one in prepared.SHELF.free.values()] == list(range(3, prepared.KEPT + 3))
 
 
 def test_outside_a_search_everybody_gets_his_own():
     with given({}):
         assert made("same", tables) is not made("same", tables)
-    assert not prepared._FREE
+    assert not prepared.SHELF.free

@@ -44,9 +44,9 @@ def test_a_kill_or_a_cancel_anywhere_leaves_a_whole_batch_or_none(caller, fault)
     exhausted_and_clean(dead_in_mid_batch("application", caller, **{fault: 1}))
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=2, last=False)  # two recycles of a shared key: twice as many states
 @pytest.mark.parametrize(
-    ("key", "caller"), [("application", "own transaction"), ("spid", "caller with XACT_ABORT ON")]
+    ("key", "caller"), [("spid", "caller with XACT_ABORT ON"), ("application", "own transaction")]
 )
 def test_neither_does_a_recycle_at_any_moment(key, caller):
     exhausted_and_clean(dead_in_mid_batch(key, caller, firings=1))

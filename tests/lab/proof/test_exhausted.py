@@ -9,7 +9,7 @@ from redial_lab.explore.persistent import persistent
 from redial_lab.proof.setups import Setup
 from tests.sampling import full
 
-TRANSITIONS = 350_000 if full() else 4_000
+TRANSITIONS = 350_000 if full() else 2_000
 
 
 @pytest.mark.parametrize("isolation", ["rc", "rcsi"])

@@ -188,7 +188,7 @@ def test_4_is_not_there_with_one_message_a_transaction():
 
 
 # ---------------------------------------------------------------------- how it is looked at
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize(
     "switches",
     [

@@ -11,24 +11,24 @@ from redial_lab.explore import Limits, Scenario, search
 from redial_lab.proof.audit_setups import two_phase
 from tests.sampling import full
 
+from .bounds import far_enough, most
 
-def exhausted_and_clean(scenario: Scenario, bounded: bool = False) -> None:
-    """bounded: so large that only ``invoke test --full`` goes to the end."""
-    limits = Limits(transitions=15_000) if bounded and not full() else Limits()
+
+def clean(scenario: Scenario, limits: Limits) -> None:
     result = search(scenario, limits)
     print(result)
     assert result.violations == {}
     assert result.ends > 0
-    assert result.exhausted or limits.transitions == 15_000, result.bounded_by
+    assert far_enough(result, limits), result.bounded_by
 
 
 def test_two_callers_a_reader_a_recycle_and_a_kill_anywhere_lose_nothing():
-    exhausted_and_clean(two_phase(kills=1), bounded=True)
+    clean(two_phase(kills=1), most(6_000))
 
 
 def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader():
     """Feature sender-never-victim claim, deadlock or concurrency tests: seed 002, every schedule."""
-    exhausted_and_clean(two_phase(in_transaction=True))
+    clean(two_phase(in_transaction=True), most(10_000))
 
 
 @pytest.mark.sampled(every=6)
@@ -39,14 +39,16 @@ def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader(
 def test_a_sender_that_dies_or_is_cancelled_at_any_statement_leaves_nothing_behind(
     in_transaction, warm, rcsi, fault
 ):
-    """No message half sent, no lock, no open transaction, no orphan dialog; two timer firings."""
-    exhausted_and_clean(
+    """No message half sent, no lock, no open transaction, no orphan dialog; with --full two timer
+    firings."""
+    clean(
         two_phase(
             in_transaction=in_transaction,
             warm=warm,
             cold=not warm,
             rcsi=rcsi,
-            firings=2,
+            firings=2 if full() else 1,
             **{fault: 1},
-        )
+        ),
+        Limits(),
     )

@@ -13,6 +13,7 @@ from redial_lab.torture.shrink import fewer, shrunk, story
 from redial_lab.torture.tally import Tally
 from redial_lab.torture.trial import run
 from redial_lab.torture.trials import Order, results
+from tests.sampling import full
 
 BOUNDED = (
     "hurried-orders",
@@ -22,6 +23,7 @@ BOUNDED = (
 )
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_shipped_text_is_clean(name):
     (one,) = results(Order((name,), seed=21, trials=1, messages=150, trouble=2.0))
@@ -41,7 +43,7 @@ def caught(mutant, name, kinds, seeds, messages=200):
 
 def test_the_text_before_copies_is_caught_and_its_story_is_small_and_replays():
     outcome = caught("queue_only", "hurried-audit", {"lost"}, range(11, 20))
-    small = shrunk(outcome.plan, {"lost"}, runs=25)
+    small = shrunk(outcome.plan, {"lost"}, runs=25 if full() else 8)
     assert small.size < outcome.plan.size
     again = run(Plan.from_json(small.to_json()), record=True)
     assert "lost" in again.verdict.kinds

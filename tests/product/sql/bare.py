@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redial.config import Config
+from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
@@ -92,8 +93,9 @@ class Bare(Lab):
 
     def run(self, batches: list[str]) -> None:
         """Every batch; the first error fails the test."""
-        for sql in batches:
-            assert self.attempt(sql) == [], (self.sa.errors, sql[:300])
+        with unprobed(self.instance.server):
+            for sql in batches:
+                assert self.attempt(sql) == [], (self.sa.errors, sql[:300])
 
     def stops(self, batches: list[str]) -> int:
         """As sqlcmd -b: up to the first batch that fails; its error's number, 0 for none."""
@@ -111,16 +113,17 @@ class Bare(Lab):
         usual, self.instance.quantum = self.instance.quantum, 1
         session = self.sa.session
         try:
-            for sql in batches:
-                out = session.sink = Collector()
-                session.submit(Batch(sql))
-                while not out.finished:
-                    if statements == 0:
-                        self.instance.kill(session.id)
-                        return True
-                    statements -= 1
-                    if not self.instance.pump(1) and not out.finished:
-                        self.instance.clock.advance(0.5)
+            with unprobed(self.instance.server):
+                for sql in batches:
+                    out = session.sink = Collector()
+                    session.submit(Batch(sql))
+                    while not out.finished:
+                        if statements == 0:
+                            self.instance.kill(session.id)
+                            return True
+                        statements -= 1
+                        if not self.instance.pump(1) and not out.finished:
+                            self.instance.clock.advance(0.5)
         finally:
             self.instance.quantum = usual
             self.settle()

@@ -6,6 +6,7 @@ from typing import Any
 
 from redial.config import Config, load
 from redial.paths import CONFIGS
+from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
@@ -86,10 +87,11 @@ class Lab:
         setup.submit(Batch("CREATE DATABASE lab;"))
         self.settle()
         self.sa = Client(self)
-        for name, text in rendered(self.config, mutant).items():
-            if name[:2].isdigit():
-                for sql in batches(text):
-                    self.sa.execute(sql)
+        with unprobed(self.instance.server):
+            for name, text in rendered(self.config, mutant).items():
+                if name[:2].isdigit():
+                    for sql in batches(text):
+                        self.sa.execute(sql)
         self.instance.disconnect(self.sa.session)
         return self.instance
 

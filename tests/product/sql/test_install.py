@@ -13,6 +13,7 @@ from redial.cli.configs import chosen, load_named
 from redial.paths import GENERATED
 from redial.render import render
 from redial.tsql import split_batches
+from redial_broker.exec.ddl.probing import unprobed
 from tests.product.combos.catalog import differences, read
 from tests.product.combos.lab import DATABASE, Lab, empty_instance
 
@@ -47,10 +48,11 @@ def run(lab: Lab, first: str, failing: int | None = None) -> list[int]:
     session = lab.instance.connect(DATABASE)
     session.execute(first).ok()
     numbers = []
-    for number, text in enumerate(BATCHES):
-        out = session.execute("THROW 50000, N'disk full', 1;" if number == failing else text)
-        assert out.finished, text
-        numbers += [error.number for error in out.errors]
+    with unprobed(lab.instance.server):  # always the same script
+        for number, text in enumerate(BATCHES):
+            out = session.execute("THROW 50000, N'disk full', 1;" if number == failing else text)
+            assert out.finished, text
+            numbers += [error.number for error in out.errors]
     session.close()
     return numbers
 

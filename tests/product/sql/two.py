@@ -7,6 +7,7 @@ from typing import Any
 from redial.config import Config
 from redial.deploy.apply import installation
 from redial.render.quoting import quote_name
+from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import Instance
 from tests.installed import batches, borrow, key_of, rendered
 
@@ -70,8 +71,9 @@ class Two:
         return self.run(sql, DEPOT)
 
     def deploy(self) -> None:
-        for name in installation(self.files):
-            self.script(name)
+        with unprobed(self.instance.server):
+            for name in installation(self.files):
+                self.script(name)
 
     def script(self, name: str, seconds: float = 0) -> None:
         """Send one file, moving time on behind each batch."""

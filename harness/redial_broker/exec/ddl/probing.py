@@ -7,13 +7,20 @@ embedded broker does not support is refused here, by name and position.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec.context import Context
+from redial_broker.exec.execute import procedure_program
 from redial_broker.exec.program import Program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redial_broker.exec.database import Database
+    from redial_broker.exec.objects import Procedure
+    from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
 FOUND_AT_CREATE = frozenset(
@@ -40,6 +47,40 @@ FOUND_AT_CREATE = frozenset(
 )
 """Errors about the columns of tables that exist. Any other compile error waits for the run: the
 objects it is about may be other ones by then."""
+
+
+PROBED = 5_000
+"""Texts a process remembers for ``unprobed``."""
+
+_PROBED: set[str] = set()
+
+
+@contextmanager
+def unprobed(server: Server) -> Iterator[None]:
+    """Inside, CREATE compiles no procedure whose text this process has compiled inside before.
+
+    For those who install the same scripts in many instances: half the time of an installation goes
+    into finding out again that its procedures can be compiled. A procedure is compiled at its first
+    call then; what CREATE would have found is found there.
+    """
+    if len(_PROBED) > PROBED:
+        _PROBED.clear()
+    server.probed = _PROBED
+    try:
+        yield
+    finally:
+        server.probed = None
+
+
+def probe_procedure(session: SessionState, procedure: Procedure, database: Database) -> None:
+    """``probe``, but for a text that is known (``unprobed``)."""
+    known = database.server.probed if database.server is not None else None
+    text = procedure.source.text
+    if known is not None and text in known:
+        return
+    probe(session, procedure_program(session, procedure, database))
+    if known is not None:
+        known.add(text)
 
 
 def probe(session: SessionState, program: Program) -> None:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from redial_broker.exec.query.subqueries import Subquery
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class ScopeColumn:
-    """A column that may be named."""
+    """A column that may be named. Nobody changes one: not frozen, as there are so many of them."""
 
     qualifiers: tuple[str, ...]
     """The names that may stand before it, outermost first and lower case: ("t",) for an alias,

@@ -21,6 +21,9 @@ PIECE = 1024
 _RUN = 65536
 """Rows that are sorted in one go."""
 
+_POINTER_BYTES = 24
+"""What a row that is held already adds to a list of rows in order."""
+
 
 def made(
     session: SessionState,
@@ -78,6 +81,3 @@ def in_order(
         if not count % PIECE:
             meter.tick(PIECE, found, _POINTER_BYTES)
     return found
-
-
-_POINTER_BYTES = 24
