@@ -147,7 +147,9 @@ def applock_holder(session: SessionState, owner: str) -> Any:
 def applock_mode(session: SessionState, principal: str, resource: str, owner: str) -> str:
     """Mode in which the caller holds an application lock: NoLock when it does not."""
     holder = applock_holder(session, owner)
-    mode = holder.locks.get(applock_key(session, resource, principal)) if holder is not None else None
+    mode = (
+        holder.locks.get(applock_key(session, resource, principal)) if holder is not None else None
+    )
     return LOCK_NAMES.get(mode or "", "NoLock")
 
 

@@ -90,7 +90,9 @@ def test_a_table_that_is_locked_for_an_hour_costs_no_message():
     for body in ("0x01", "0x02"):
         Client(lab).execute(send(body))
     other = Client(lab)
-    other.execute("BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.Landing WITH (TABLOCKX, HOLDLOCK);")
+    other.execute(
+        "BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.Landing WITH (TABLOCKX, HOLDLOCK);"
+    )
     lab.sa.execute(START)
     lab.advance(HOUR)
     assert dead(lab) == [] and queue_is_on(lab)
@@ -108,8 +110,10 @@ def test_an_end_that_fails_twice_behind_its_landing_leaves_the_dialog_and_the_qu
         "CREATE TRIGGER audit.TR_Attempt ON audit.PoisonAttempt AFTER DELETE AS BEGIN "
         "SET NOCOUNT ON; THROW 60001, N'not now', 1; END;"
     )
-    lab.sa.execute("EXECUTE audit.usp_RecycleConversation @handle = '" + lab.handle() + "', "
-                   "@sendEndOfStream = 1;")
+    lab.sa.execute(
+        "EXECUTE audit.usp_RecycleConversation @handle = '" + lab.handle() + "', "
+        "@sendEndOfStream = 1;"
+    )
     lab.advance(30)
     assert lab.bodies() == [b"\x01"] and dead(lab) == [] and queue_is_on(lab)
     said = [text for _, _, text in lab.errors()]
@@ -123,8 +127,10 @@ def test_the_senders_reader_waits_it_out_as_well(number):
     lab = Lab(configured(initiator={"readers": 1}))
     Client(lab).execute(send("0x01"))
     lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
-    lab.sa.execute("EXECUTE audit.usp_RecycleConversation @handle = '" + lab.handle() + "', "
-                   "@sendEndOfStream = 1;")
+    lab.sa.execute(
+        "EXECUTE audit.usp_RecycleConversation @handle = '" + lab.handle() + "', "
+        "@sendEndOfStream = 1;"
+    )
     lab.advance(5)
     with in_trouble(lab, number):
         lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")

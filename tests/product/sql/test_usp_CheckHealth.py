@@ -24,10 +24,14 @@ def test_a_healthy_installation_passes(lab):
 
 
 def test_what_is_wrong_fails_it_and_is_named(lab):
-    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; UPDATE audit.Gate SET IsOpen = 0;")
+    lab.sa.execute(
+        "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; UPDATE audit.Gate SET IsOpen = 0;"
+    )
     assert lab.sa.fail(f"{CHECK};") == 50290
     text = lab.sa.errors[0].text
-    assert text.startswith("Configuration audit: queue off, TargetQueue. gate closed, audit (since ")
+    assert text.startswith(
+        "Configuration audit: queue off, TargetQueue. gate closed, audit (since "
+    )
     assert "EXECUTE [audit].[usp_Health];" in text
     assert [row[1] for row in lab.sa.out.result_sets[0].rows] == ["queue off", "gate closed"]
 

@@ -392,7 +392,9 @@ def test_a_queue_out_of_order_is_named_with_what_puts_it_in_order(lab):
         "RETURN; END;"
     )
     ((priority, name, figure, statement),) = [
-        (row[0], row[2], row[3], row[5]) for row in lab.rows(HEALTH) if row[1] == "queue out of order"
+        (row[0], row[2], row[3], row[5])
+        for row in lab.rows(HEALTH)
+        if row[1] == "queue out of order"
     ]
     assert (priority, name, figure) == (50, "TargetQueue", "50000 pages, 98 % out of order")
     lab.sa.execute(OPS + f"EXECUTE AS USER = N'ops'; {statement} REVERT;")
