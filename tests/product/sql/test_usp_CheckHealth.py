@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from redial.render import render
+
 from .lab import Lab, configured
 from .test_agent_jobs import AGENT, jobs, run
-from redial.render import render
 
 CHECK = "EXECUTE audit.usp_CheckHealth"
 
@@ -19,7 +20,7 @@ def lab() -> Lab:
 
 
 def test_a_healthy_installation_passes(lab):
-    assert lab.rows(f"DECLARE @r int; EXECUTE @r = audit.usp_CheckHealth; SELECT @r;") == [(0,)]
+    assert lab.rows("DECLARE @r int; EXECUTE @r = audit.usp_CheckHealth; SELECT @r;") == [(0,)]
     assert lab.rows(f"EXECUTE AS USER = N'ops'; {CHECK}; REVERT;") == []
 
 
