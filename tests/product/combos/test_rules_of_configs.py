@@ -28,10 +28,31 @@ ON_R = re.compile(
 CLEANUP = ("usp_EndLeaked",)
 
 
+def called_from_outside(name: str) -> set[str]:
+    """Procedures of a configuration that a role may execute or a queue starts."""
+    text = "".join(text for file, text in TEXTS[name].items() if file[:2].isdigit())
+    return set(re.findall(r"GRANT EXECUTE ON [^;]*?\.\[(usp_\w+)\]", text)) | set(
+        re.findall(r"PROCEDURE_NAME = [^;]*?\.\[(usp_\w+)\]", text)
+    )
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_who_is_called_from_outside_is_read_from_grants_and_queues(name):
+    assert {"usp_Send", "usp_Health", "usp_TargetActivation"} <= called_from_outside(name)
+    assert "usp_LandBatch" not in called_from_outside(name)
+
+
 @pytest.mark.parametrize(("name", "file"), MODULES)
 def test_a_procedure_runs_as_its_configurations_one_principal(name, file):
+    """Itself where others call it. One that only ours call runs as that user already; a second
+    EXECUTE AS would add no right."""
     text = TEXTS[name][file]
-    assert f"WITH EXECUTE AS N'{CONFIGS[name].roles.module}'" in text
+    procedure = file.split(".")[0].rsplit("_usp_")[-1]
+    if f"usp_{procedure}" in called_from_outside(name):
+        assert f"WITH EXECUTE AS N'{CONFIGS[name].roles.module}'" in text
+    else:
+        callers = [f for f, other in TEXTS[name].items() if f != file and f[:2].isdigit()]
+        assert any(f"[usp_{procedure}]" in code(TEXTS[name][f]) for f in callers)
     assert "RAISERROR" not in code(text)
     assert not re.search(r"RELATED_CONVERSATION\b|MOVE CONVERSATION", code(text))
 
