@@ -48,7 +48,10 @@ def physical_stats(session: SessionState, arguments: list[Any]) -> Iterable[RowV
     """
     database, number, index, partition, mode = (*arguments, None, None, None, None, None)[:5]
     db = session.database
-    if database not in (None, 0, db.id) or (mode or "LIMITED").upper() not in {"LIMITED", "DEFAULT"}:
+    if database not in (None, 0, db.id) or (mode or "LIMITED").upper() not in {
+        "LIMITED",
+        "DEFAULT",
+    }:
         raise NotSupported("sys.dm_db_index_physical_stats of another database, or not LIMITED")
     if not number:
         raise NotSupported("sys.dm_db_index_physical_stats of every object")

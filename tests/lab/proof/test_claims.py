@@ -221,7 +221,10 @@ def test_a_reader_that_dies_between_its_transactions_leaves_a_row_the_operator_r
     print(result)
     assert (result.violations, result.exhausted) == ({}, True)
     made = setup.scenario()
-    idle = "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit, @reason nvarchar(400) AS BEGIN SET NOCOUNT ON; END;"
+    idle = (
+        "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit, @reason nvarchar(400) AS "
+        "BEGIN SET NOCOUNT ON; END;"
+    )
     made.clients = (replace(made.clients[0], warm=(*made.clients[0].warm, idle)),)
     found = search(made, Limits(transitions=15_000, until="S6 row of a dead dialog"))
     assert "S6 row of a dead dialog" in found.violations
@@ -233,6 +236,9 @@ def test_a_target_removed_in_silence_is_given_up_by_the_operator():
     result = search(setup.scenario(), MOST)
     assert (result.violations, result.exhausted) == ({}, True)
     made = setup.scenario()
-    idle = "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit, @reason nvarchar(400) AS BEGIN SET NOCOUNT ON; END;"
+    idle = (
+        "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit, @reason nvarchar(400) AS "
+        "BEGIN SET NOCOUNT ON; END;"
+    )
     made.clients = (replace(made.clients[0], warm=(*made.clients[0].warm, idle)),)
     assert "L1 a recycled dialog is not closed" in search(made, MOST).violations

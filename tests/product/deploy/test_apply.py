@@ -82,5 +82,11 @@ def test_nothing_is_dropped_before_the_drain():
     (drain,) = [text for text in server.scripts if "DROP " in text]  # one batch
     before = drain[: drain.index("THROW 50140")]
     assert "EXECUTE @left = [audit].[usp_Drain]" in before
-    for kept in ("N'usp_Send')", "N'usp_SenderActivation')", "DROP QUEUE", "ACTIVATION (DROP)", "release"):
+    for kept in (
+        "N'usp_Send')",
+        "N'usp_SenderActivation')",
+        "DROP QUEUE",
+        "ACTIVATION (DROP)",
+        "release",
+    ):
         assert kept not in before

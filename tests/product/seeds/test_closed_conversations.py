@@ -184,7 +184,9 @@ def leaked() -> Lab:
 
 def end_leaked(lab: Lab, arguments: str = "") -> list[tuple]:
     """(state, action, outcome) of each endpoint it speaks of."""
-    found = lab.rows(f"EXECUTE audit.usp_EndLeaked {arguments or '@WhatIf = 1'}, @reason = N'test';")
+    found = lab.rows(
+        f"EXECUTE audit.usp_EndLeaked {arguments or '@WhatIf = 1'}, @reason = N'test';"
+    )
     return [(row[3], row[5], row[6]) for row in found]
 
 
@@ -222,7 +224,10 @@ def test_it_keeps_a_failed_dialog_with_messages_pending():
     lab.advance(lab.config.conversation.lifetime_seconds)
     lab.run("RECEIVE * FROM audit.InitiatorQueue;")
     [(state, _, outcome)] = end_leaked(lab, "@WhatIf = 0")
-    assert (state, outcome) == ("ERROR", "kept: messages have not landed; call usp_Resend with its @handle")
+    assert (state, outcome) == (
+        "ERROR",
+        "kept: messages have not landed; call usp_Resend with its @handle",
+    )
     assert lab.pending() == [(0, b"x")]
 
 

@@ -58,7 +58,12 @@ def test_called_by_hand_it_sends_them_again_as_well(failed):
 
 
 def test_end_leaked_works_too(failed):
-    assert failed.session.execute("EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0;").ok().rows() == []
+    assert (
+        failed.session.execute("EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0;")
+        .ok()
+        .rows()
+        == []
+    )
     assert failed.unaccounted(BODIES) == {}
 
 

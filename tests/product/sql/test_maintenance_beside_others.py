@@ -71,7 +71,7 @@ def test_a_drain_neither_waits_for_strangers_nor_counts_them(key):
     assert operator.out.finished and operator.errors == []
     report, ((value,),) = (found.rows for found in operator.out.result_sets)
     assert value == 0, report
-    assert dict((o, f) for o, f, _ in report)["endpoints open"] == 0
+    assert {o: f for o, f, _ in report}["endpoints open"] == 0
     check(bare, other, stranger)
 
 

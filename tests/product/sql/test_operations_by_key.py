@@ -16,7 +16,10 @@ def lab_with(key: str, **sections) -> Lab:
 
 def leaked(lab: Lab, what_if: int = 1) -> list[tuple[str, str]]:
     """(action, outcome) of what usp_EndLeaked shows."""
-    return [row[-2:] for row in lab.rows(f"EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = {what_if};")]
+    return [
+        row[-2:]
+        for row in lab.rows(f"EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = {what_if};")
+    ]
 
 
 @pytest.mark.parametrize("key", OTHERS)

@@ -82,7 +82,9 @@ def test_who_is_in_the_way_is_named_and_the_caller_says_how_long_to_wait():
     lab.advance(3)
     assert [e.number for e in lab.sa.errors] == [50140]
     text = lab.sa.errors[0].text
-    assert "Not drained within 5 seconds" in text and f"session {sender.session.id} (login sa" in text
+    assert (
+        "Not drained within 5 seconds" in text and f"session {sender.session.id} (login sa" in text
+    )
     assert "transaction open since" in text and "program" in text and "host" in text
     assert str(other.session.id) not in re.findall(r"session (\d+)", text)
     sender.execute("COMMIT;")
@@ -188,7 +190,9 @@ def test_rows_are_counted_and_dropped_only_when_somebody_has_said_how_many():
     assert bare.data("audit") == before
     bare.run([f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {total - 1};"])
     assert bare.stops(without_word()) == 50143
-    bare.run([f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {total};", *without_word()])
+    bare.run(
+        [f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {total};", *without_word()]
+    )
     assert bare.rows("SELECT SCHEMA_ID(N'audit');") == [(None,)]
 
 
@@ -199,7 +203,9 @@ def test_an_installation_without_rows_is_purged_without_a_word():
     assert bare.rows("SELECT SCHEMA_ID(N'audit');") == [(None,)]
 
 
-@pytest.mark.parametrize("what", ["an empty database", "another's of that name", "it is gone already"])
+@pytest.mark.parametrize(
+    "what", ["an empty database", "another's of that name", "it is gone already"]
+)
 def test_a_database_that_does_not_hold_it_is_refused_and_named(what):
     bare = Bare()
     if what.startswith("another"):

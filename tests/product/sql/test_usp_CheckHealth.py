@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from redial.render import render
+
 from .lab import Lab, configured
 from .test_agent_jobs import AGENT, jobs, run
-from redial.render import render
 
 CHECK = "EXECUTE audit.usp_CheckHealth"
 
@@ -19,15 +20,19 @@ def lab() -> Lab:
 
 
 def test_a_healthy_installation_passes(lab):
-    assert lab.rows(f"DECLARE @r int; EXECUTE @r = audit.usp_CheckHealth; SELECT @r;") == [(0,)]
+    assert lab.rows("DECLARE @r int; EXECUTE @r = audit.usp_CheckHealth; SELECT @r;") == [(0,)]
     assert lab.rows(f"EXECUTE AS USER = N'ops'; {CHECK}; REVERT;") == []
 
 
 def test_what_is_wrong_fails_it_and_is_named(lab):
-    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; UPDATE audit.Gate SET IsOpen = 0;")
+    lab.sa.execute(
+        "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; UPDATE audit.Gate SET IsOpen = 0;"
+    )
     assert lab.sa.fail(f"{CHECK};") == 50290
     text = lab.sa.errors[0].text
-    assert text.startswith("Configuration audit: queue off, TargetQueue. gate closed, audit (since ")
+    assert text.startswith(
+        "Configuration audit: queue off, TargetQueue. gate closed, audit (since "
+    )
     assert "EXECUTE [audit].[usp_Health];" in text
     assert [row[1] for row in lab.sa.out.result_sets[0].rows] == ["queue off", "gate closed"]
 

@@ -39,7 +39,9 @@ def read(lab: Lab) -> None:
 def outcomes(lab: Lab, what_if: int) -> list[tuple[str, str, str]]:
     return [
         (state, action, outcome)
-        for _, _, _, state, _, action, outcome in lab.rows(f"{LEAKED} @reason = N'test', @WhatIf = {what_if};")
+        for _, _, _, state, _, action, outcome in lab.rows(
+            f"{LEAKED} @reason = N'test', @WhatIf = {what_if};"
+        )
     ]
 
 

@@ -81,7 +81,9 @@ def test_a_dialog_that_is_ended_by_the_other_side_is_ended_here():
     assert len(lab.rows(SAID)) == 1
 
 
-@pytest.mark.parametrize("config", [ON, another(HOSTILE, operations=TOLD)], ids=["audit", "hostile"])
+@pytest.mark.parametrize(
+    "config", [ON, another(HOSTILE, operations=TOLD)], ids=["audit", "hostile"]
+)
 def test_uninstall_and_purge_leave_nothing_of_it(config):
     bare = Bare()
     before = bare.catalog()

@@ -157,9 +157,7 @@ def test_nothing_is_marked_where_the_send_fails(lab):
 def test_one_letter_that_cannot_be_sent_is_named_and_blocks_no_other(lab):
     """The three of its conversation are tried one by one, the other conversation is not touched."""
     put(lab, (ONE, 0, "0x01"), (ONE, 1, "0xBAD0"), (ONE, 2, "0x03"), (OTHER, 0, "0x04"))
-    lab.sa.execute(
-        "ALTER TABLE audit.SentMessage ADD CONSTRAINT bad CHECK (Body <> 0xBAD0);"
-    )
+    lab.sa.execute("ALTER TABLE audit.SentMessage ADD CONSTRAINT bad CHECK (Body <> 0xBAD0);")
     told = outcomes(lab, REPLAY.format("1, 4"))
     assert told[0] == told[2] == told[3] == "replayed"
     assert told[1].startswith("kept: failed with 547: ")

@@ -78,8 +78,10 @@ def test_a_reader_at_work_is_waited_for_a_bounded_time_and_nobody_waits_long_beh
     Client(lab).execute(send("0x01"))
     reader, operator, sender = Client(lab), Client(lab), Client(lab)
     reader.execute("BEGIN TRANSACTION; RECEIVE TOP (1) message_body FROM audit.TargetQueue;")
-    operator.submit("DECLARE @r int; EXECUTE @r = audit.usp_StartQueue @reason = N'x', "
-                    "@waitSeconds = 6, @WhatIf = 0; SELECT @r;")
+    operator.submit(
+        "DECLARE @r int; EXECUTE @r = audit.usp_StartQueue @reason = N'x', "
+        "@waitSeconds = 6, @WhatIf = 0; SELECT @r;"
+    )
     sender.submit(send("0x02"))
     lab.advance(2.2)
     assert sender.out.finished and not operator.out.finished
@@ -100,11 +102,15 @@ def test_what_fails_is_said(lab):
 
 
 def test_wrong_inputs_are_named_together_and_a_sender_may_not(lab):
-    assert lab.sa.fail("EXECUTE audit.usp_StartQueue N'x', @waitSeconds = -1, @WhatIf = 0;") == 50270
+    assert (
+        lab.sa.fail("EXECUTE audit.usp_StartQueue N'x', @waitSeconds = -1, @WhatIf = 0;") == 50270
+    )
     text = lab.sa.errors[0].text
     assert all(word in text for word in ("@queue", "@waitSeconds", "@reason", "InitiatorQueue"))
     assert lab.sa.fail("BEGIN TRANSACTION; EXECUTE audit.usp_StartQueue;") == 50271
-    lab.sa.execute("ROLLBACK; CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
+    lab.sa.execute(
+        "ROLLBACK; CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;"
+    )
     assert lab.sa.fail("EXECUTE AS USER = N'app'; EXECUTE audit.usp_StartQueue;") == 229
 
 
