@@ -26,7 +26,7 @@ OR_ALTER = {
 SILENT = "If BeginEndBlock Use PredicateSet Print SetTransactionIsolationLevel SetCommand TryCatch"
 QUIET = {f"{kind}Statement" for kind in SILENT.split()}
 NOISE = re.compile(
-    r"unresolved reference to (?:object )?(?:\[@|\[sys\]\.\[sp_(?:get|release)applock\])"
+    r"unresolved reference to (?:object )?(?:\[@|\[sys\]\.\[sp_(?:executesql|(?:get|release)applock)\])"
 )
 """DacFx takes the variables of BEGIN DIALOG for objects, and knows the application locks from a
 reference to master only."""

@@ -76,9 +76,23 @@ dm_broker_forwarded_messages: conversation_id is_initiator to_service_name to_br
 dm_exec_sessions: session_id login_time host_name program_name login_name status is_user_process \
  database_id
 dm_os_performance_counters: object_name counter_name instance_name cntr_value cntr_type
+dm_tran_locks: resource_type resource_database_id resource_associated_entity_id request_mode \
+ request_status request_session_id request_owner_type
+dm_tran_session_transactions: session_id transaction_id is_user_transaction
+dm_tran_active_transactions: transaction_id name transaction_begin_time transaction_type
 database_role_members: role_principal_id member_principal_id
+extended_properties: class class_desc major_id minor_id name value
 sql_modules: object_id definition uses_ansi_nulls uses_quoted_identifier execute_as_principal_id
 """
+
+
+FUNCTIONS = (
+    "CREATE FUNCTION [sys].[dm_db_index_physical_stats] (@database SMALLINT, @object INT, @index INT, "
+    "@partition INT, @mode NVARCHAR(20)) RETURNS TABLE AS RETURN (SELECT CONVERT(INT, 1) AS [index_id], "
+    "CONVERT(NVARCHAR(60), N'') AS [alloc_unit_type_desc], CONVERT(BIGINT, 0) AS [page_count], "
+    "CONVERT(FLOAT, 0) AS [avg_fragmentation_in_percent]);",
+)
+"""Stand-ins of table-valued functions."""
 
 
 def sys_stub() -> str:
@@ -91,4 +105,4 @@ def sys_stub() -> str:
             for c in columns.split()
         )
         statements.append(f"CREATE TABLE [sys].[{name}] ({', '.join(typed)});")
-    return "\nGO\n".join(statements)
+    return "\nGO\n".join([*statements, *FUNCTIONS])

@@ -5,10 +5,13 @@ what to do. NSB#481, NSB#605: nothing here counts a queue.
 """
 
 import re
+import shutil
 
 import pytest
 
+from redial.paths import TEMPLATES
 from redial.render import render
+from tests.installed import batches
 
 from .bare import Bare
 from .lab import AUDIT, Client, Lab, configured, send
@@ -70,11 +73,6 @@ FAULTS = {
         10,
     ),
     "a closed gate": ("UPDATE audit.Gate SET IsOpen = 0;", "gate closed", 10),
-    "a migration that was not applied": (
-        "DELETE FROM audit.Migration WHERE Number = 1;",
-        "migration missing",
-        10,
-    ),
     "dead letters": (
         "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
         "VALUES (N'target', NEWID(), 0);",
@@ -291,7 +289,6 @@ STAYS = {"dead letters unhandled", "errors in the last hour", "poison messages"}
 NOT_FOR_OPERATORS = {
     "pending messages not visible",
     "service owned by another",
-    "migration missing",
     "errors in the last hour",
     "poison messages",
 }
@@ -414,3 +411,21 @@ def test_names_with_quotes_and_brackets_are_quoted_in_what_is_advised():
     hostile.run([statement])
     report = hostile.rows(f"EXECUTE {schema}.usp_Health;")
     assert {row[0] for row in report} == {200}
+
+
+def test_a_migration_that_was_not_applied_is_found(tmp_path):
+    """No version has one yet: the next one's is made up, and its row taken away."""
+    templates = tmp_path / "templates"
+    shutil.copytree(TEMPLATES, templates)
+    (templates / "35_migrations").mkdir(exist_ok=True)
+    (templates / "35_migrations" / "01_Extra.migration.sql.j2").write_text(
+        "INSERT INTO {{ own('Migration') }} (Number, Name) VALUES (1, N'Extra');\nGO\n"
+    )
+    bare = Bare()
+    bare.run(list(batches(render(AUDIT, tmp_path)["install.sql"])))
+    assert "migration missing" not in {row[1] for row in bare.rows(HEALTH)}
+    bare.run(["DELETE FROM audit.Migration;"])
+    ((priority, advice, statement),) = [
+        (row[0], row[4], row[5]) for row in bare.rows(HEALTH) if row[1] == "migration missing"
+    ]
+    assert priority == 10 and "install.sql" in advice and statement is None
