@@ -569,6 +569,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
     );
     ALTER TABLE [audit].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [audit].[usp_Mark] N'TABLE', N'ConversationLog';
@@ -7017,10 +7018,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'72fef295550e067f0188852b90c18d420c5f6a3ba0677ccdf20df898863b108b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'09c4b0cde0cd7705979ec6a4e8da494278ede7a4a3fb0e254ba80eadb8654217'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'72fef295550e067f0188852b90c18d420c5f6a3ba0677ccdf20df898863b108b');
+    VALUES (N'audit', N'0.1.0', N'09c4b0cde0cd7705979ec6a4e8da494278ede7a4a3fb0e254ba80eadb8654217');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -569,6 +569,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
     );
     ALTER TABLE [etl].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [etl].[usp_Mark] N'TABLE', N'ConversationLog';
@@ -690,10 +691,12 @@ BEGIN
         ReceivedUtc datetime2(3) NOT NULL CONSTRAINT [DF_Inbox_ReceivedUtc] DEFAULT (SYSUTCDATETIME()),
         Repeats int NOT NULL CONSTRAINT [DF_Inbox_Repeats] DEFAULT (0),
         CONSTRAINT [PK_Inbox] PRIMARY KEY CLUSTERED (MessageId)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-165 argues row by row */
     );
     /* For the purge alone. No reader touches an entry but with its own row (F-165). */
     CREATE NONCLUSTERED INDEX [IX_Inbox_ReceivedUtc]
-        ON [etl].[Inbox] (ReceivedUtc);
+        ON [etl].[Inbox] (ReceivedUtc)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
     ALTER TABLE [etl].[Inbox] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [etl].[usp_Mark] N'TABLE', N'Inbox';
     COMMIT TRANSACTION;
@@ -7338,10 +7341,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4b21ead69b969a40165f809e371324eb1e96d3a75f3e5eb2f1a0de703f609644'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c130b49e7ee4bdb8687be9c8749db2222fcf0a200375ff9f34993a2d10baf0c8'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'4b21ead69b969a40165f809e371324eb1e96d3a75f3e5eb2f1a0de703f609644');
+    VALUES (N'etl', N'0.1.0', N'c130b49e7ee4bdb8687be9c8749db2222fcf0a200375ff9f34993a2d10baf0c8');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -594,6 +594,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
     );
     ALTER TABLE [logging].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [logging].[usp_Mark] N'TABLE', N'ConversationLog';
@@ -6645,10 +6646,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'337e8cb1154e8cc2c906fdc72512e0d71e41344825c6027f52fa0590aee87a67'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4e1b4064dee2137a978f05bfaf477b34df106df6c245fa1952f7146a876835ed'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'337e8cb1154e8cc2c906fdc72512e0d71e41344825c6027f52fa0590aee87a67');
+    VALUES (N'logging', N'0.1.0', N'4e1b4064dee2137a978f05bfaf477b34df106df6c245fa1952f7146a876835ed');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -594,6 +594,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
     );
     ALTER TABLE [orders].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [orders].[usp_Mark] N'TABLE', N'ConversationLog';
@@ -718,6 +719,7 @@ BEGIN
         ConversationKey nvarchar(200) NOT NULL,
         LastSequence bigint NOT NULL,
         CONSTRAINT [PK_KeySequence] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-147 argues row by row */
     );
     ALTER TABLE [orders].[KeySequence] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [orders].[usp_Mark] N'TABLE', N'KeySequence';
@@ -7224,10 +7226,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'132475ebb711245b26888fbf463187856efc01494712deea8f8dad24ba10099b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b4076791823ddd8a974b9abacb007f23d108be0d5bc01ade83829c11b3f708f8'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'132475ebb711245b26888fbf463187856efc01494712deea8f8dad24ba10099b');
+    VALUES (N'orders', N'0.1.0', N'b4076791823ddd8a974b9abacb007f23d108be0d5bc01ade83829c11b3f708f8');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
