@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'dd6ea19aa0c130c9c5eb892f85f5a85aa18cfc60af00d16fd8a6697d9c246039'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4e1b4064dee2137a978f05bfaf477b34df106df6c245fa1952f7146a876835ed'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'dd6ea19aa0c130c9c5eb892f85f5a85aa18cfc60af00d16fd8a6697d9c246039');
+    VALUES (N'logging', N'0.1.0', N'4e1b4064dee2137a978f05bfaf477b34df106df6c245fa1952f7146a876835ed');
 END;
 GO

@@ -15,6 +15,7 @@ BEGIN
         ConversationKey nvarchar(200) NOT NULL,
         LastSequence bigint NOT NULL,
         CONSTRAINT [PK_KeySequence] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-147 argues row by row */
     );
     ALTER TABLE [orders].[KeySequence] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [orders].[usp_Mark] N'TABLE', N'KeySequence';

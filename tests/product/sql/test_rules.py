@@ -5,12 +5,17 @@ import sys
 
 import pytest
 
+from redial.cli.configs import chosen
 from redial.paths import ROOT
+from redial.render import render
+
+from .lab import configured
 
 sys.path.insert(0, str(ROOT / "tools"))
 
 import oracle_verdicts
 
+NAMES = chosen(None)
 SCRIPTS = oracle_verdicts.installations()["audit"]
 PROCEDURES = {
     name.split(".")[0].split("_", 1)[1].lstrip("0123456789_"): text
@@ -36,8 +41,12 @@ def statements_on_r(name: str) -> list[str]:
 
 
 def test_every_procedure_runs_as_the_one_module_user():
+    """But usp_Mark, which does for a deployer what only a deployer may, and is granted to nobody."""
     for name, text in PROCEDURES.items():
-        assert "WITH EXECUTE AS N'audit_module'" in text, name
+        if name != "usp_Mark":
+            assert "WITH EXECUTE AS N'audit_module'" in text, name
+    assert "EXECUTE AS" not in code(PROCEDURES["usp_Mark"])
+    assert not any("[usp_Mark]" in text for name, text in SCRIPTS.items() if name[:2] == "85")
 
 
 @pytest.mark.parametrize(
@@ -234,6 +243,20 @@ def test_the_tables_under_the_proof_have_neither_page_locks_nor_escalation():
         assert text.count("WITH (ALLOW_PAGE_LOCKS = OFF)") == indexes
         assert "SET (LOCK_ESCALATION = DISABLE)" in text
         assert not re.search(r"FOREIGN KEY|TRIGGER", code(text))
+
+
+def test_no_other_table_forbids_page_locks():
+    """REORGANIZE, as maintenance plans run it, is refused on an index without them (2552)."""
+    proven = {"SessionConversations", "ConversationLog", "KeySequence", "Inbox"}  # F-127 147 165
+    shipped = [oracle_verdicts.installations()[name] for name in sorted(NAMES)]
+    single = render(configured(conversation={"key": "single", "recycle": "never"}))
+    found = {
+        name.split(".")[0].removeprefix("30_")
+        for scripts in (*shipped, single)
+        for name, text in scripts.items()
+        if name.startswith("30_") and "ALLOW_PAGE_LOCKS = OFF" in text
+    }
+    assert found == proven
 
 
 def test_the_application_is_granted_the_ways_to_send_and_nothing_else():
