@@ -203,26 +203,31 @@ FROM (VALUES
     (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
     (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'), (N'TABLE', N'SkippedNumber'),
     (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
-    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
     (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
-    (N'FUNCTION', N'ufn_WriteEnvelope'), (N'PROCEDURE', N'usp_AcknowledgeLanding'),
-    (N'PROCEDURE', N'usp_AcquireConversation'), (N'PROCEDURE', N'usp_ArmTimer'),
-    (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
     (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
-    (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_FindPoison'),
-    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'),
-    (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MoveCopies'),
-    (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'),
-    (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'),
-    (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
+    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
+    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
+    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_ResendPending'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
+    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendPending'),
     (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
     (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
     (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
-    (N'PROCEDURE', N'usp_TargetActivation'), (N'PROCEDURE', N'usp_WaitForSlot'), (N'VIEW', N'vw_Conversations'),
-    (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'), (N'VIEW', N'vw_FailedConversations'),
-    (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+    (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
+    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
+    (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
 (N'QUEUE', N'InitiatorQueue'), (N'QUEUE', N'TargetQueue')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -1003,7 +1008,7 @@ FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'))
   AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/contract')
-  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
+  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
 /* One row after the other: SELECT @v = @v + .. over several rows may keep the last one only (F-371). */
@@ -1016,197 +1021,54 @@ BEGIN
 END;
 
 IF @changed <> N''
+   /* Else an earlier run has drained and was stopped later: nobody could send since. */
+   AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value IN (N'drained', N'uninstall'))
 BEGIN
-    /* -- 3  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
-    DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [logging].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/logging/initiator');
-    DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [logging].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/logging/target');
-
+    /* -- 4  The installed usp_Drain knows the installed choices: gate, dialogs, both sides ---------- */
     PRINT CONCAT(N'Changing with a drain: ', @changed);
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @hasRow bit;
-    DECLARE @open int = 1;
-    DECLARE @until datetime2(3) = SYSUTCDATETIME();
-    DECLARE @busy bit;
-    DECLARE @rows bigint;
-    DECLARE @copies int;
-    DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
+    DECLARE @waitSeconds int = ISNULL(TRY_CONVERT(int, SESSION_CONTEXT(N'redial.wait_seconds')), 60);   /* 0 to 3600 */
+    DECLARE @left int = 0;
+    DECLARE @said nvarchar(2000) = N'';
+    IF OBJECT_ID(N'[logging].[usp_Drain]', N'P') IS NOT NULL
+        EXECUTE @left = [logging].[usp_Drain] @reason = N'deployment: change of choices', @waitSeconds = @waitSeconds, @WhatIf = 0,
+            @mark = N'closed', @said = @said OUTPUT;
+    ELSE IF EXISTS (SELECT 1
+                    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody's dialog */
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+                    WHERE q.schema_id = SCHEMA_ID(N'logging') AND ce.state <> 'CD')
+        SET @left = 2;
+    ELSE
+    BEGIN
+        /* A deployment that stopped before usp_Drain: nobody but its deployer can have sent. */
+        BEGIN TRANSACTION;
+        UPDATE g
+        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+        FROM [logging].[Gate] AS g
+        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+        IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+            INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+        COMMIT TRANSACTION;
+    END;
+    IF @left = 1
+    BEGIN
+        SET @message = CONCAT(N'Not drained within ', @waitSeconds, N' seconds, so the choices stay as they are: ', @changed, @said,
+            N'Nothing was changed, and the gate is as it was before. Next: ', N'let those transactions end (or wait longer: EXECUTE sys.sp_set_session_context N''redial.wait_seconds'', 600; before this script, up to 3600); look at [logging].[usp_Health], which names what else is in the way and what to call; at [logging].[vw_Unlanded] for messages that have not landed, which EXECUTE [logging].[usp_Resend] sends again', N'; then deploy again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50190, @message, 1;
+    END;
+    IF @left = 2
+    BEGIN
+        SET @message = CONCAT(N'[logging].[usp_Drain] is not installed and conversations are open, so nobody can be kept out while this changes: ', @changed,
+            N'Nothing was changed. Next: run install.sql with the installed choices to its end, or end what sends and run uninstall.sql (data stays); then this script again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50191, @message, 1;
+    END;
 
+    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+       closed gate has no mark, and is the operator's to open. */
     BEGIN TRY
-        BEGIN TRY
-            SET LOCK_TIMEOUT 30000;
-            BEGIN TRANSACTION;
-            UPDATE g
-            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
-            FROM [logging].[Gate] AS g
-            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-            IF @@ROWCOUNT = 1
-               AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
-                INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
-            COMMIT TRANSACTION;
-            SET LOCK_TIMEOUT @lockTimeout;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222
-                THROW;
-            THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
-        END CATCH;
-
-        /* -- 4  Drain; then take the rows away -------------------------------------------------- */
-        BEGIN TRY
-            /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-            SET LOCK_TIMEOUT 2000;
-            SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-            WHILE @open > 0 AND SYSUTCDATETIME() < @until
-            BEGIN
-                SET @busy = 0;
-                DELETE FROM @handles;
-
-                BEGIN TRY
-                    /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-                       just making one: what it goes on to begin would not be seen below (F-196). */
-                    BEGIN TRANSACTION;
-                    SELECT @rows = COUNT_BIG(*)
-                    /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-                    FROM [logging].[SessionConversations] AS sc
-                        WITH (UPDLOCK, ROWLOCK);
-                    COMMIT TRANSACTION;
-
-                    /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-                       they keep to their end, so none is at work now that the gate is closed. */
-                    INSERT INTO @handles (Handle, HasRow)
-                    SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-                    FROM sys.conversation_endpoints AS ce
-                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    LEFT JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-                    /* lint: allow SB13: as above */
-                    LEFT JOIN [logging].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
-                      AND ce.is_initiator = 1
-                      AND ce.state IN ('SO', 'CO')
-                      AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() <> 1222
-                        THROW;
-                    SET @busy = 1;
-                END CATCH;
-
-                WHILE EXISTS (SELECT 1 FROM @handles AS h)
-                BEGIN
-                    SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-                    DELETE FROM @handles WHERE Handle = @handle;
-                    IF @hasRow = 1
-                    BEGIN
-                        IF OBJECT_ID(N'[logging].[usp_RecycleConversation]', N'P') IS NOT NULL
-                            EXECUTE [logging].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-                    END
-                    ELSE IF OBJECT_ID(N'[logging].[usp_SendEndOfStream]', N'P') IS NOT NULL
-                    BEGIN
-                        BEGIN TRY
-                            BEGIN TRANSACTION;
-                            /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                            EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                            IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
-                                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                                EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
-                            COMMIT TRANSACTION;
-                        END TRY
-                        BEGIN CATCH
-                            IF XACT_STATE() <> 0
-                                ROLLBACK TRANSACTION;
-                            IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
-                                THROW;
-                        END CATCH;
-                    END;
-                END;
-
-                /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
-                   is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-                SET @copies = 0;
-                BEGIN TRY
-                    IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NOT NULL
-                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [logging].[SentMessage] AS sm) AS x;',
-                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
-                    SELECT @open = COUNT(*)
-                    FROM sys.conversation_endpoints AS ce
-                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
-                      AND ce.state <> 'CD';
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 0
-                        ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                        THROW;
-                    SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
-                END CATCH;
-                IF @busy = 1
-                    SET @open = @open + 1;
-
-                /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-                IF @copies > 0 AND OBJECT_ID(N'[logging].[usp_ResendStranded]', N'P') IS NOT NULL
-                    EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;
-                IF @open = 0 AND @copies > 0
-                    SET @open = 1;
-
-                IF @open > 0
-                    WAITFOR DELAY '00:00:00.500';
-            END;
-            SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            SET LOCK_TIMEOUT @lockTimeout;
-            THROW;
-        END CATCH;
-
-        IF @open > 0
-        BEGIN
-            DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-            DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-            IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NOT NULL
-            BEGIN
-                WHILE 1 = 1
-                BEGIN
-                    SET @firstCopy = NULL;
-                    SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
-                    FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                    WHERE sm.ConversationId > @largestOf
-                    ORDER BY sm.ConversationId, sm.MessageSequence;
-                    IF @firstCopy IS NULL
-                        BREAK;
-                    SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
-                    FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                    WHERE sm.ConversationId = @largestOf
-                      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                                      WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
-                    HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
-                END;
-            END;
-            /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
-               later, and an operator's own closed gate has no mark. */
-            SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints did not end') END,
-                N', so the choices stay as they are: ', @changed,
-                CASE WHEN EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
-                     THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
-                N'Next: look at [logging].[ErrorLog] and [logging].[usp_EndLeaked], at senders in long transactions and at queues that are off',
-                CASE WHEN @largest > 0 THEN N'; at [logging].[vw_Unlanded] for those messages, which EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0' END,
-                CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
-                CASE WHEN @largest > 0 THEN N' sends again' END,
-                CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
-                N'; then deploy again.');
-            SET @message = REPLACE(@message, N'%', N'%%');
-            THROW 50190, @message, 1;
-        END;
-
-        /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
-           closed gate has no mark, and is the operator's to open. */
         BEGIN TRANSACTION;
         UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
@@ -1216,30 +1078,12 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        /* Whatever stopped it, a deadlock (1205) say: nothing has been replaced, so senders may come in
-           again. Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and
-           key = single looks at ConversationLog. */
         IF XACT_STATE() <> 0
             ROLLBACK TRANSACTION;
-        SET LOCK_TIMEOUT @lockTimeout;
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
-            BEGIN
-                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
-                UPDATE g
-                SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
-                FROM [logging].[Gate] AS g
-                WHERE g.ConfigId = 1;
-                DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
-            END;
-            COMMIT TRANSACTION;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: deploy again, with the old choices or the new.');
-        END CATCH;
+        /* A deadlock (1205), say: nothing has been replaced, so senders may come in again. */
+        IF OBJECT_ID(N'[logging].[usp_ReopenGate]', N'P') IS NOT NULL
+           AND EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+            EXECUTE [logging].[usp_ReopenGate] @mark = N'closed';
         THROW;
     END CATCH;
 END;
@@ -1551,6 +1395,7 @@ AS
    list waits for nobody, and a dialog that is just being begun is seen with its row.
    GIVE UP: it was sent EndOfStream and nobody is there to answer.
    END ALONE: a target whose sender's side was ended by hand WITH CLEANUP, of which nobody is told (F-463).
+   END UNREACHABLE: it was sent EndOfStream, and the service it leads to does not exist.
    No leaks: the everlasting dialog (its group is fixed, it has no row), dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -1591,6 +1436,21 @@ BEGIN
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
+
+    /* EndOfStream was sent long ago, the server says that it cannot deliver it, and there is no such service
+       here. A service that is only missing for now would keep its copies: those are not listed. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END UNREACHABLE'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    INNER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
+      AND GET_TRANSMISSION_STATUS(ce.conversation_handle) <> N''
+      AND NOT EXISTS (SELECT 1 FROM sys.services AS f WHERE f.name COLLATE Latin1_General_BIN2 = ce.far_service COLLATE Latin1_General_BIN2)
+      AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id);
 
     /* Nothing more will come, and no Error either. HASH: one pass over the view for all of them (F-153). */
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
@@ -1674,6 +1534,34 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 65_01_ufn_QueuePages.function.sql
+CREATE OR ALTER FUNCTION [logging].[ufn_QueuePages]()
+RETURNS @pages TABLE
+(
+    QueueName nvarchar(128) NOT NULL,
+    Pages bigint NULL,                      /* of the rows; bodies of more than 8,000 bytes lie elsewhere */
+    FragmentationPercent float NULL
+)
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* How many pages each queue takes, and how far they are out of order. Mode LIMITED reads the pages above
+   the leaves only: no message, and no lock but an intent lock on the table (F-501). Records and ghosts are
+   not counted in that mode; but no page holds less than one row, so far more pages than messages are ghosts
+   or empty. A function of its own: where the right to ask is missing, the others still answer. */
+BEGIN
+    INSERT INTO @pages (QueueName, Pages, FragmentationPercent)
+    SELECT q.name, ps.page_count, ps.avg_fragmentation_in_percent
+    FROM sys.service_queues AS q
+    CROSS APPLY sys.dm_db_index_physical_stats(DB_ID(), q.object_id, 1, NULL, N'LIMITED') AS ps
+    WHERE q.object_id IN (OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'))
+      AND ps.alloc_unit_type_desc = N'IN_ROW_DATA';
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_01_ufn_Queues.function.sql
 CREATE OR ALTER FUNCTION [logging].[ufn_Queues]()
 RETURNS @queues TABLE
@@ -1732,12 +1620,13 @@ RETURNS @found TABLE
     Finding nvarchar(60) NOT NULL,
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* First part of usp_Health: database, queues, rights, gate, version. */
+/* A part of usp_Health: database, rights, gate, version. */
 BEGIN
     DECLARE @ownerName nvarchar(128);
     DECLARE @isBrokerEnabled bit;
@@ -1752,117 +1641,54 @@ BEGIN
     /* 1  The database                                                                             */
     /* ----------------------------------------------------------------------------------------- */
     IF @isBrokerEnabled = 0
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (1, N'broker off', DB_NAME(), NULL,
-            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. ALTER DATABASE CURRENT SET ENABLE_BROKER needs the database for itself (WITH ROLLBACK IMMEDIATE).');
-    END;
+            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. A member of db_owner runs ALTER DATABASE CURRENT SET ENABLE_BROKER, which needs the database for itself.', NULL);
     IF @ownerName IS NULL
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'database without owner', DB_NAME(), NULL,
-            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. ALTER AUTHORIZATION ON DATABASE:: this database TO a login.');
-    END;
+            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.', NULL);
     IF @isPriorityHonored = 0
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (150, N'priority in the queues only', DB_NAME(), N'3',
-            N'HONOR_BROKER_PRIORITY is off: level 3 counts for RECEIVE, which is all there is inside one instance. To other instances it is not sent first. ALTER DATABASE CURRENT SET HONOR_BROKER_PRIORITY ON needs the database for itself.');
-    END;
+            N'HONOR_BROKER_PRIORITY is off: level 3 counts for RECEIVE, which is all there is inside one instance. To other instances it is not sent first. A member of db_owner may run ALTER DATABASE CURRENT SET HONOR_BROKER_PRIORITY ON, which needs the database for itself.', NULL);
     IF (SELECT COUNT(*)
         FROM sys.conversation_priorities AS cp
         INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
         WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (50, N'priority missing', DB_NAME(), N'3',
-            N'Not every BROKER PRIORITY of level 3 is there: deploy again. Conversations keep the level they began with.');
-    END;
+            N'Not every BROKER PRIORITY of level 3 is there: whoever deploys runs install.sql again. Conversations keep the level they began with.', NULL);
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The queues                                                                               */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 1, N'queue off', q.QueueName, NULL,
-        CONCAT(N'ALTER QUEUE ', N'[logging]', N'.', QUOTENAME(q.QueueName),
-            N' WITH STATUS = ON; but first look in vw_Errors: five rollbacks in a row switch a queue off.')
-    FROM [logging].[ufn_Queues]() AS q
-    WHERE q.IsReceiveEnabled = 0
-       OR q.IsEnqueueEnabled = 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 1, N'activation off', q.QueueName, NULL,
-        CONCAT(N'Nobody reads the queue. ALTER QUEUE ', N'[logging]', N'.', QUOTENAME(q.QueueName),
-            N' WITH ACTIVATION (STATUS = ON); or deploy again.')
-    FROM [logging].[ufn_Queues]() AS q
-    WHERE q.IsActivationEnabled = 0
-       OR q.ActivationProcedure IS NULL;
-
-    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
-        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
-            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
-        N'Expected: [logging].[usp_SenderActivation] and [logging].[usp_TargetActivation], as [logging_module]. Deploy again: it sets both; then look in the server''s error log for lines 9724.'
-    FROM [logging].[ufn_Queues]() AS q
-    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(q.QueueName)), N'SQ')
-    WHERE q.ActivationProcedure IS NOT NULL
-      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[logging].[usp_TargetActivation]' ELSE N'[logging].[usp_SenderActivation]' END, N'P'), -1)
-           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'logging_module'));
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'queue differs from configuration', q.QueueName,
-        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
-        N'Expected: 1 readers of the initiator''s queue, 1 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Deploy again, or change the configuration.'
-    FROM [logging].[ufn_Queues]() AS q
-    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 1 ELSE 1 END
-       OR q.IsRetentionEnabled = 1
-       OR q.IsPoisonMessageHandlingEnabled = 0;
-
-    IF (SELECT COUNT(*) FROM [logging].[ufn_Queues]()) < 2
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Rights, gate, version                                                                    */
+    /* 2  Rights, gate, version                                                                    */
     /* ----------------------------------------------------------------------------------------- */
     IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'pending messages not visible', N'logging_module', NULL,
-            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
-    END;
+            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''logging_module'' must be a member of db_owner. A member of db_owner: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.', NULL);
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'logging_module'))
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'service owned by another', N'logging_module', NULL,
-            N'The right to SEND is checked against the owner of the initiating service: ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.');
-    END;
+            N'The right to SEND is checked against the owner of the initiating service. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.', NULL);
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'gate closed', N'logging', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
         CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
-            CASE WHEN EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
-                 THEN N'It has not come to its end: run install.sql again, it opens the gate.'
-                 ELSE N'When that is over: EXECUTE usp_OpenGate @reason = ...' END)
+            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs install.sql again, it opens the gate.'
+                 ELSE N'When that is over, open it.' END),
+        CASE WHEN m.Name IS NULL THEN N'EXECUTE [logging].[usp_OpenGate] @reason = N''usp_Health: it is over'';' END
     FROM [logging].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
+    LEFT OUTER JOIN [logging].[Setting] AS m WITH (NOLOCK) ON m.Name = N'deployment.gate'
     WHERE g.ConfigId = 1
       AND g.IsOpen = 0;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy)
-    FROM [logging].[DeploymentHistory] AS h
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy), NULL
+    FROM [logging].[DeploymentHistory] AS h WITH (NOLOCK)
     ORDER BY h.DeploymentId DESC;
-
-    IF (SELECT COUNT(*) FROM [logging].[Migration]) < 0
-    BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 0 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
-    END;
 
     RETURN;
 END;
@@ -1877,13 +1703,13 @@ RETURNS @found TABLE
     Finding nvarchar(60) NOT NULL,
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
-   leaked, a report must not make it worse. */
+/* A part of usp_Health: endpoints and dialogs. Every count is bounded. */
 BEGIN
     DECLARE @states TABLE
     (
@@ -1896,6 +1722,140 @@ BEGIN
         FirstEndUtc datetime NULL,
         PRIMARY KEY (IsInitiator, State)
     );
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Endpoints by state, and the ages of those in use, in one pass over the view              */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+    SELECT e.is_initiator, e.state_desc, COUNT(*),
+        0, MAX(e.AgeSeconds),
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+              /* Of dialogs in use only, as in ufn_Conversations. */
+              CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+              CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN ce.lifetime END AS EndUtc
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
+    GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
+        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
+        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END, NULL
+    FROM @states AS e;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
+        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
+        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        N'Look with usp_EndLeaked first. A few DISCONNECTED ones come and go: their EndDialog is just being handled.',
+        N'EXECUTE [logging].[usp_EndLeaked] @reason = N''usp_Health: leaked'', @WhatIf = 0;'
+    FROM [logging].[ufn_Leaked](1001) AS l
+    GROUP BY l.Action;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Ages                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
+        N'Nobody sends on them any more: the next send passes them by. At the end both sides get Error -8489; what has not landed by then is sent again.',
+        NULL
+    FROM @states AS e
+    HAVING SUM(e.Ending) > 0;
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthData.function.sql
+CREATE OR ALTER FUNCTION [logging].[ufn_HealthData]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
+)
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* A part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions, counts are bounded, and
+   NOLOCK keeps it from waiting for whoever is just writing. */
+BEGIN
+    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 10, N'dead letters unhandled', N'[logging].[DeadLetter]',
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
+        N'See vw_DeadLetters for the reasons. Mend the cause, then replay them, a thousand at a time; what nobody needs: usp_PurgeDeadLetter.',
+        CONCAT(N'EXECUTE [logging].[usp_ReplayDeadLetter] @deadLetterId = ', MIN(d.DeadLetterId), N', @toDeadLetterId = ',
+            CASE WHEN MAX(d.DeadLetterId) - MIN(d.DeadLetterId) > 999 THEN MIN(d.DeadLetterId) + 999 ELSE MAX(d.DeadLetterId) END, N', @reason = N''usp_Health: mended'', @WhatIf = 0;')
+    FROM (SELECT TOP (10000) dl.AddedUtc, dl.DeadLetterId FROM [logging].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL ORDER BY dl.DeadLetterId) AS d
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'errors in the last hour', e.ProcedureName,
+        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
+        N'See vw_Errors for the texts.', NULL
+    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [logging].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
+    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
+    GROUP BY e.ProcedureName;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'poison messages', N'[logging].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
+        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.', NULL
+    FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
+    HAVING COUNT(*) > 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* Growth                                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 200, N'rows in a table', CONCAT(N'logging', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
+        N'Kept by [retention]: landing 30, log 30, dead letters 30 days (0: for ever).', NULL
+    FROM sys.objects AS o
+    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
+    WHERE o.object_id IN (OBJECT_ID(N'[logging].[Landing]', N'U'), OBJECT_ID(N'[logging].[ConversationLog]', N'U'),
+        OBJECT_ID(N'[logging].[ErrorLog]', N'U'), OBJECT_ID(N'[logging].[DeadLetter]', N'U'))
+    GROUP BY o.name;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'landed rows past their time', N'[logging].[Landing]', CONCAT(N'first ', CONVERT(nvarchar(19), la.LandedUtc, 120), N' UTC'),
+        N'[retention] keeps 30 days: the purge job does not run.',
+        N'EXECUTE [logging].[usp_PurgeLanding] @reason = N''usp_Health: past its time'', @WhatIf = 0;'
+    FROM (SELECT TOP (1) x.LandedUtc FROM [logging].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
+    WHERE la.LandedUtc < DATEADD(day, -31, @now);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthPending.function.sql
+CREATE OR ALTER FUNCTION [logging].[ufn_HealthPending]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
+)
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* A part of usp_Health: messages on their way. Every count is bounded: where millions wait, a report must not make it worse. */
+BEGIN
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @sentUtc datetime2(3);
     DECLARE @oldestUtc datetime2(3) = '9999-12-31';
@@ -1909,10 +1869,7 @@ BEGIN
         Copies bigint NOT NULL          /* at most so many */
     );
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Pending, by what the server says is in the way                                           */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT
         CASE WHEN p.StatusKind IN (N'queue off', N'broker off', N'no service', N'no route', N'access') THEN 10
              WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
@@ -1920,22 +1877,27 @@ BEGIN
         N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
         CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', oldest ', MAX(p.WaitingSeconds), N' s'),
         CASE p.StatusKind
-            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then ALTER QUEUE ... WITH STATUS = ON.'
-            WHEN N'broker off' THEN N'ALTER DATABASE ... SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE, in the database the text names.'
-            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Deploy the target.'
+            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then start it.'
+            WHEN N'broker off' THEN N'A member of db_owner runs ALTER DATABASE ... SET ENABLE_BROKER in the database the text in vw_Pending names.'
+            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Whoever deploys installs the target.'
             WHEN N'no route' THEN N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?'
             WHEN N'access' THEN N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.'
-            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then usp_ResendPending.'
-            WHEN N'busy' THEN N'The target queue is locked, by ALTER QUEUE or a rebuild say: it is tried again.'
+            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then send them again.'
+            WHEN N'busy' THEN N'The target queue is locked, by maintenance say: it is tried again.'
             WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
-            ELSE N'See the text in vw_Pending.' END
+            ELSE N'See the text in vw_Pending.' END,
+        CASE p.StatusKind
+            WHEN N'queue off' THEN N'EXECUTE [logging].[usp_StartQueue] @reason = N''usp_Health: queue off'', @WhatIf = 0;'
+            WHEN N'far side ended' THEN N'EXECUTE [logging].[usp_Resend] @reason = N''usp_Health: far side ended'', @WhatIf = 0;'
+            END
     FROM [logging].[ufn_Pending]() AS p
     GROUP BY p.ToService, p.StatusKind;
 
     /* Dialogs whose resend activation has left to an operator. */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
-        CONCAT(N'It has failed or ended, and its messages wait for you. vw_Errors has its code. See to room in the log (three times their bytes), then EXECUTE usp_ResendPending @handle = ''', d.Handle, N''', @code = that code.')
+        N'It has failed or ended, and its messages wait for you. vw_Errors says why. See to room in the log (three times their bytes) before you send them again.',
+        CONCAT(N'EXECUTE [logging].[usp_Resend] @handle = ''', d.Handle, N''', @most = 2000000000, @reason = N''usp_Health: too large for activation'', @WhatIf = 0;')
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle, ce.conversation_id AS ConversationId
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
@@ -1972,12 +1934,12 @@ BEGIN
         END;
     END;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'messages of dialogs that are over', N'//redial/logging/initiator',
         CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
-        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: ',
-            CASE WHEN MAX(o.Copies) <= 100000 THEN N'EXECUTE usp_ResendStranded sends them again.'
-                 ELSE CONCAT(N'EXECUTE usp_ResendStranded @most = ', MAX(o.Copies), N' sends them again. Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.') END)
+        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: send them again.',
+            CASE WHEN MAX(o.Copies) > 100000 THEN N' Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.' END),
+        CONCAT(N'EXECUTE [logging].[usp_Resend] ', CASE WHEN MAX(o.Copies) > 100000 THEN CONCAT(N'@most = ', MAX(o.Copies), N', ') END, N'@reason = N''usp_Health: dialogs that are over'', @WhatIf = 0;')
     FROM @old AS o
     /* HASH: one pass over the view, not one for each dialog (F-153). */
     LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)
@@ -1985,123 +1947,82 @@ BEGIN
     WHERE ce.conversation_handle IS NULL
     HAVING COUNT(*) > 0;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT CASE WHEN @oldestUtc < DATEADD(minute, -5, SYSUTCDATETIME()) THEN 50 ELSE 200 END, N'messages that have not landed', N'//redial/logging/target',
         CONCAT(N'in ', @dialogs, N' dialogs, oldest ', CONVERT(nvarchar(19), @oldestUtc, 120), N' UTC'),
-        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers below; a dialog whose target was ended WITH CLEANUP says nothing before its next message: EXECUTE usp_ResendPending @handle = ..., @code = 0.'
+        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers. A dialog whose target was ended WITH CLEANUP says nothing before its next message: usp_EndLeaked gives it up once it is closing, usp_Resend with its @handle at once.', NULL
     WHERE @dialogs > 0;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
-    SELECT e.is_initiator, e.state_desc, COUNT(*),
-        0, MAX(e.AgeSeconds),
-        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
-              /* Of dialogs in use only, as in ufn_Conversations. */
-              CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
-              CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN ce.lifetime END AS EndUtc
-          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
-              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
-    GROUP BY e.is_initiator, e.state_desc;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
-        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
-        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
-        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
-             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
-    FROM @states AS e;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
-        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
-        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
-        N'Look with EXECUTE usp_EndLeaked; end them with @WhatIf = 0. A few DISCONNECTED ones come and go: their EndDialog is just being handled.'
-    FROM [logging].[ufn_Leaked](1001) AS l
-    GROUP BY l.Action;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Ages                                                                                     */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
-        N'Nobody sends on them any more: the next send passes them by. At the end both sides get Error -8489; what has not landed by then is sent again.'
-    FROM @states AS e
-    HAVING SUM(e.Ending) > 0;
 
     RETURN;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 65_02_ufn_HealthData.function.sql
-CREATE OR ALTER FUNCTION [logging].[ufn_HealthData]()
+-- 65_02_ufn_HealthQueues.function.sql
+CREATE OR ALTER FUNCTION [logging].[ufn_HealthQueues]()
 RETURNS @found TABLE
 (
     Priority tinyint NOT NULL,
     Finding nvarchar(60) NOT NULL,
     ObjectName nvarchar(300) NULL,
     Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL
+    Advice nvarchar(1000) NOT NULL,
+    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
 )
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Third part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions,
-   counts are bounded, and NOLOCK keeps it from waiting for whoever is just writing. */
+/* A part of usp_Health: are the queues on, read by whom they should be, and who is told when not? */
 BEGIN
-    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+    DECLARE @missing int = 2 - (SELECT COUNT(*) FROM [logging].[ufn_Queues]());
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 10, N'dead letters unhandled', N'[logging].[DeadLetter]',
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
-        N'See vw_DeadLetters for the reasons. Mend the cause, then usp_ReplayDeadLetter; what nobody needs: usp_PurgeDeadLetter.'
-    FROM (SELECT TOP (10000) dl.AddedUtc FROM [logging].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL) AS d
-    HAVING COUNT(*) > 0;
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N'queue off', q.QueueName, NULL,
+        N'Messages wait; nothing is lost. Five rollbacks in a row switch a queue off: look in vw_Errors first and mend the cause (a full disk, say), then start it.',
+        CONCAT(N'EXECUTE [logging].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: queue off'', @WhatIf = 0;')
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.IsReceiveEnabled = 0
+       OR q.IsEnqueueEnabled = 0;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'errors in the last hour', e.ProcedureName,
-        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
-        N'See vw_Errors for the texts.'
-    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [logging].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
-    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
-    GROUP BY e.ProcedureName;
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N'activation off', q.QueueName, NULL, N'Nobody reads the queue. Somebody switched its activation off: ask why, then start it.',
+        CONCAT(N'EXECUTE [logging].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: activation off'', @WhatIf = 0;')
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.IsActivationEnabled = 0
+       OR q.ActivationProcedure IS NULL;
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'poison messages', N'[logging].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
-        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'
-    FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
-    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
-    HAVING COUNT(*) > 0;
+    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
+        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
+            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
+        N'Expected: [logging].[usp_SenderActivation] and [logging].[usp_TargetActivation], as [logging_module]. Starting the queue sets both; then look in the server''s error log for lines 9724.',
+        CONCAT(N'EXECUTE [logging].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: other activation procedure'', @WhatIf = 0;')
+    FROM [logging].[ufn_Queues]() AS q
+    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(q.QueueName)), N'SQ')
+    WHERE q.ActivationProcedure IS NOT NULL
+      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[logging].[usp_TargetActivation]' ELSE N'[logging].[usp_SenderActivation]' END, N'P'), -1)
+           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'logging_module'));
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* Growth                                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, N'queue differs from configuration', q.QueueName,
+        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
+        N'Expected: 1 readers of the initiator''s queue, 1 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Starting the queue sets them; or change the configuration.',
+        CONCAT(N'EXECUTE [logging].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: queue differs from configuration'', @WhatIf = 0;')
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 1 ELSE 1 END
+       OR q.IsRetentionEnabled = 1
+       OR q.IsPoisonMessageHandlingEnabled = 0;
+
+    IF @missing > 0
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys runs install.sql again.', NULL);
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),
-        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below. One conversation feeds one reader only.'
-             ELSE N'From sys.partitions, without reading the queue.' END
+        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.'
+             ELSE N'From sys.partitions, without reading the queue.' END, NULL
     FROM [logging].[ufn_Queues]() AS q;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 200, N'rows in a table', CONCAT(N'logging', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
-        N'Kept by [retention]: landing 30, log 30, dead letters 30 days (0: for ever).'
-    FROM sys.objects AS o
-    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
-    WHERE o.object_id IN (OBJECT_ID(N'[logging].[Landing]', N'U'), OBJECT_ID(N'[logging].[ConversationLog]', N'U'),
-        OBJECT_ID(N'[logging].[ErrorLog]', N'U'), OBJECT_ID(N'[logging].[DeadLetter]', N'U'))
-    GROUP BY o.name;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'landed rows past their time', N'[logging].[Landing]', CONCAT(N'first ', CONVERT(nvarchar(19), la.LandedUtc, 120), N' UTC'),
-        N'[retention] keeps 30 days: the purge job does not run.'
-    FROM (SELECT TOP (1) x.LandedUtc FROM [logging].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
-    WHERE la.LandedUtc < DATEADD(day, -31, @now);
 
     RETURN;
 END;
@@ -2112,7 +2033,6 @@ GO
 CREATE OR ALTER PROCEDURE [logging].[usp_ArmTimer]
     @handle uniqueidentifier,
     @seconds int
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Sets the conversation timer where it can be set. Takes G and nothing else.
@@ -2139,16 +2059,26 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LogError]
     @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
     @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 BEGIN
     SET NOCOUNT ON;
 
-    INSERT INTO [logging].[ErrorLog]
-        (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
-    VALUES
-        (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @line int = ERROR_LINE();
+    SET @message = ISNULL(@message, ERROR_MESSAGE());
+
+    BEGIN TRY
+        INSERT INTO [logging].[ErrorLog]
+            (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
+        VALUES
+            (@procedureName, @handle, @sequence, @number, @line, @message);
+    END TRY
+    BEGIN CATCH
+        /* No room for a line (1105, 9002), say. Who logs goes on; only who has work open must know. */
+        IF @@TRANCOUNT > 0
+            THROW;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2158,7 +2088,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
     @description nvarchar(3000) OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
@@ -2182,7 +2111,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_RecordPoison]
     @sequence bigint,
     @messageType nvarchar(256),
     @attempts int = 1                   /* how many rollbacks to count */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
@@ -2247,7 +2175,6 @@ GO
 -- 70_usp_SendEndOfStream.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_SendEndOfStream]
     @handle uniqueidentifier
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
@@ -2286,7 +2213,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_SendPrivately]
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
@@ -2354,13 +2280,71 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 70_usp_WaitForServer.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_WaitForServer]
+    @handle uniqueidentifier,           /* the conversation it happened on; NULL: RECEIVE itself failed */
+    @queueId int                        /* the queue of the reader that waits */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be
+   rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
+   again (F-473). So something is written in a transaction that is always undone, until it can be; before
+   each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 5;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WAITFOR DELAY '00:00:05';
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            INSERT INTO [logging].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = @queueId
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 5
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 72_01_usp_BeginConversation.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT,
     @conversationId uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Begins a dialog. Called inside a transaction. */
@@ -2427,7 +2411,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
@@ -2582,32 +2565,37 @@ BEGIN
        before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @errors nvarchar(4000) = N'';
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @conversationKey nvarchar(200) = NULL;
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
     DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @deadHandle uniqueidentifier;
     DECLARE @error int;
-    DECLARE @attempt int = 0;
+    DECLARE @attempt int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> N'//redial/logging/initiator'
-        SET @errors = @errors + N'@fromService must be ''//redial/logging/initiator''. ';
-    IF ISNULL(@toService, N'') <> N'//redial/logging/target'
-        SET @errors = @errors + N'@toService must be ''//redial/logging/target''. ';
-    IF ISNULL(@onContract, N'') <> N'//redial/logging/contract'
-        SET @errors = @errors + N'@onContract must be ''//redial/logging/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them (F-376). */
-    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
-        SET @errors = @errors + N'@messageType must be one of: ''//redial/logging/event''. ';
-    IF @key IS NOT NULL
-        SET @errors = @errors + N'@key must be NULL: this configuration has key = single. ';
-    IF @messageId IS NOT NULL
-        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = NULL,
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/logging/initiator'
+                THEN N'@fromService must be ''//redial/logging/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/logging/target'
+                THEN N'@toService must be ''//redial/logging/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/logging/contract'
+                THEN N'@onContract must be ''//redial/logging/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
+                THEN N'@messageType must be one of: ''//redial/logging/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = single. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
 
     IF @errors <> N''
     BEGIN
@@ -2620,7 +2608,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @attempt = @attempt + 1;
+        SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
@@ -2632,7 +2620,6 @@ BEGIN
             END;
 
             /* -- 2.2  The conversation: found, the right to send on the conversation it leads to ---------------- */
-            SET @handle = NULL;
             EXECUTE [logging].[usp_AcquireConversation]
                 @conversationKey = @conversationKey,
                 @deadHandle = @deadHandle,
@@ -2766,62 +2753,22 @@ RETURN
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 72_05_usp_SendMessages.procedure.sql
-CREATE OR ALTER PROCEDURE [logging].[usp_SendMessages]
+-- 72_04_usp_CheckMessages.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_CheckMessages]
     @messages [logging].[MessageBatch] READONLY,
-    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
-    @sent int = NULL OUTPUT,            /* how many messages were sent */
-    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
-    @replays int = NULL OUTPUT          /* how often all of it was done again */
-WITH EXECUTE AS N'logging_module'
+    @problems nvarchar(max)             /* what the caller found wrong already */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
-   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
-   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
-   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
-   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+/* The messages of a batch before any is sent: the first ten wrong ones are named, then one error is raised
+   (50150). Returns 0 when all are right. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
 
-    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
-    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
-    DECLARE @saved bit = 0;
     DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
-    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
-    DECLARE @keys TABLE
-    (
-        KeyNumber int NOT NULL PRIMARY KEY,
-        ConversationKey nvarchar(200) NULL UNIQUE,
-        Handle uniqueidentifier NULL,
-        DeadHandle uniqueidentifier NULL,
-        LastSequence bigint NULL
-    );
-    DECLARE @messageId uniqueidentifier = NULL;
     DECLARE @wrongId int = 0;
     DECLARE @problem nvarchar(400);
-    DECLARE @keyCount int;
-    DECLARE @keyNumber int;
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @deadHandle uniqueidentifier;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @ordinal int;
-    DECLARE @messageType sysname;
-    DECLARE @body varbinary(max);
-    DECLARE @messageKey nvarchar(200);
-    DECLARE @keySequence bigint = NULL;
-    DECLARE @attempt int = 0;
-    DECLARE @error int;
     DECLARE @message nvarchar(2048);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
-    /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @wrong (Problem)
     SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
     FROM @messages AS m
@@ -2852,9 +2799,64 @@ BEGIN
         THROW 50150, @message, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What a replay must find again: keys                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_05_usp_SendMessages.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_SendMessages]
+    @messages [logging].[MessageBatch] READONLY,
+    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
+    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
+    @replays int = NULL OUTPUT          /* how often all of it was done again */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
+   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
+   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
+   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
+   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
+   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
+    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
+    DECLARE @saved bit = 0;
+    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
+    DECLARE @keys TABLE
+    (
+        KeyNumber int NOT NULL PRIMARY KEY,
+        ConversationKey nvarchar(200) NULL UNIQUE,
+        Handle uniqueidentifier NULL,
+        DeadHandle uniqueidentifier NULL,
+        LastSequence bigint NULL
+    );
+    DECLARE @messageId uniqueidentifier = NULL;
+    DECLARE @keyCount int;
+    DECLARE @keyNumber int;
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @ordinal int;
+    DECLARE @messageType sysname;
+    DECLARE @body varbinary(max);
+    DECLARE @messageKey nvarchar(200);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @attempt int = 0;
+    DECLARE @error int;
+
+    /* -- 1  Inputs -- */
+    EXECUTE [logging].[usp_CheckMessages] @messages = @messages, @problems = @problems;
+
+    /* -- 2  What a replay must find again: keys -- */
     SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
@@ -2863,10 +2865,8 @@ BEGIN
     VALUES (1, NULL);
     SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
-    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
+             one key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
@@ -3335,7 +3335,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
     @resent bigint OUTPUT,
     @deadLettered bigint OUTPUT
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -3598,6 +3597,69 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 74_04_usp_EndInitiator.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_EndInitiator]
+    @handle uniqueidentifier,
+    @messageType nvarchar(256),
+    @sequence bigint,
+    @body varbinary(max),
+    @resend bit,                        /* 0: dead-letter what has not landed (a resend failed before) */
+    @code int OUTPUT,                   /* of an Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) OUTPUT,
+    @copies int OUTPUT                  /* how many messages have not landed; counted to one above the limit */
+AS
+/* Redial 0.1.0, configuration logging */
+/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: accounts
+   for what has not landed and ends the dialog, under G. Returns 0; or 1, and the message is consumed, the
+   dialog stays and what the message said is written down for whoever ends it. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @left int = 1;
+
+    SELECT @code = 0, @description = NULL;
+    IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+        EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
+            @code = @code OUTPUT, @description = @description OUTPUT;
+
+    /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for hours and counts
+       as one of the five (F-118). So that is left to somebody who has looked at the log first. */
+    SELECT @copies = COUNT(*)
+    FROM (SELECT TOP (100001) sm.MessageSequence
+          FROM sys.conversation_endpoints AS ce
+              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
+          INNER JOIN [logging].[SentMessage] AS sm
+              WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
+              ON sm.ConversationId = ce.conversation_id
+          WHERE ce.conversation_handle = @handle) AS p;
+
+    IF @copies <= 100000
+        EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
+            @description = @description, @allowResend = @resend, @waitMs = 0;
+
+    IF @left <> 0
+    BEGIN
+        UPDATE cl
+        SET Code = @code,
+            Reason = @description
+        FROM [logging].[ConversationLog] AS cl
+            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+        WHERE cl.Handle = @handle;
+    END;
+
+    IF @copies > 100000
+    BEGIN
+        SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+            @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
+            @handle = @handle, @sequence = @sequence, @message = @description;
+    END;
+
+    RETURN @left;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_04_usp_ResendStranded.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_ResendStranded]
     @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
@@ -3632,9 +3694,7 @@ BEGIN
     DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 1  Help and inputs -- */
     IF @Help = 1
     BEGIN
         PRINT N'usp_ResendStranded sends again what a dialog of configuration logging has left behind that was ended by
@@ -3654,9 +3714,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     WHILE 1 = 1
     BEGIN
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The next dialog with copies, by its oldest                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [logging].[SentMessage] AS sm
@@ -3701,9 +3759,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
 
         BEGIN TRY
-            /* --------------------------------------------------------------------------------- */
-            /* 3  Ended or failed, and left: as activation would have done                         */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @handle IS NOT NULL
             BEGIN
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -3719,9 +3775,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* --------------------------------------------------------------------------------- */
-            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
-            /* --------------------------------------------------------------------------------- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
                 BEGIN TRANSACTION;
@@ -3754,7 +3808,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                AND NOT EXISTS (SELECT 1
                                FROM [logging].[PoisonAttempt] AS pa
                                    WITH (NOLOCK, FORCESEEK)     /* as above */
@@ -3765,10 +3819,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
-    /*    activation came, which has written down what the message said                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
+             activation came, which has written down what the message said -- */
     IF @endsToo = 1
         INSERT INTO @left (Handle, Code, Reason)
         SELECT ce.conversation_handle, cl.Code, cl.Reason
@@ -3824,6 +3876,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -3840,8 +3893,11 @@ BEGIN
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @queueId int = OBJECT_ID(N'[logging].[InitiatorQueue]');
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -3849,9 +3905,7 @@ BEGIN
         SET @phase = 0;
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Transaction 1: receive. From here on G is ours                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
 
             RECEIVE TOP (1)
@@ -3887,18 +3941,14 @@ BEGIN
               AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
                 SET @rung = 1;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -3909,54 +3959,13 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
-                SET @code = 0;
-                SET @description = NULL;
-                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
-                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-
-                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
-                   hours and counts as one of the five (F-118). So that is left to somebody who has
-                   looked at the log first. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM sys.conversation_endpoints AS ce
-                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
-                      INNER JOIN [logging].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                          ON sm.ConversationId = ce.conversation_id
-                      WHERE ce.conversation_handle = @handle) AS p;
-
-                SET @left = 1;
                 SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                IF @copies <= 100000
-                    EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend, @waitMs = 0;
-
-                /* The message is consumed and the dialog stays: what the message said is written down for
-                   whoever ends it (below, usp_ResendStranded, an operator). */
-                IF @left <> 0
-                BEGIN
-                    UPDATE cl
-                    SET Code = @code,
-                        Reason = @description
-                    FROM [logging].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
-                    WHERE cl.Handle = @handle;
-                END;
-                IF @copies > 100000
-                BEGIN
-                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
-                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
-                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                        @handle = @handle, @sequence = @sequence, @message = @description;
-                END;
+                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
+                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;
@@ -3970,9 +3979,7 @@ BEGIN
                 END;
 
             END
-            /* ------------------------------------------------------------------------------------ */
-            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -3993,20 +4000,30 @@ BEGIN
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
-               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            /* The server's trouble (disk, memory), not the message's: wait until it is over. Any other error
+               of RECEIVE itself: leave, a loop would spin (F-118). */
+            SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+                EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
+            IF @left <> 0
                 RETURN 1;
+            IF @phase = 0
+            BEGIN
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
+            END;
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
+            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4090,7 +4107,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LandRow]
     @sequence bigint,
     @messageType nvarchar(256),
     @body varbinary(max)                /* as it came out of the queue */
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Lands one row: for the row-by-row pass and the search for a poison row.
@@ -4101,6 +4117,7 @@ BEGIN
 
     INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
+
     RETURN 0;
 END;
 GO
@@ -4111,7 +4128,6 @@ CREATE OR ALTER PROCEDURE [logging].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
     @rows [logging].[ReceivedBatch] READONLY
-WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -4126,7 +4142,6 @@ BEGIN
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @tries int;
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
@@ -4161,23 +4176,19 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
-        INSERT INTO [logging].[Landing]
-            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+        INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
         SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
         FROM @rows AS r
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
-
         RETURN 0;
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
-           trouble (disk, memory): no row is to blame. */
-        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+           trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             THROW;
-        ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -4195,26 +4206,15 @@ BEGIN
         IF @@ROWCOUNT = 0
             BREAK;
 
-        SET @tries = ISNULL(@tries, 0) + 1;
         SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [logging].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
-            SET @tries = 0;
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
-            /* A lock that did not come blames no row (F-367): again, a little later. Not by a rollback:
-               everybody who meets that lock would roll back too, and five switch the queue off. */
-            IF ERROR_NUMBER() = 1222 AND @tries < 3
-            BEGIN
-                WAITFOR DELAY '00:00:02';
-                SET @row = @row - 1;    /* the same one again: RowId is a whole number */
-                CONTINUE;
-            END;
-            SET @tries = 0;
             INSERT INTO [logging].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
@@ -4227,37 +4227,95 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 76_03_usp_EndTarget.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_EndTarget]
+    @handle uniqueidentifier,
+    @conversationId uniqueidentifier,
+    @state char(2),                     /* of the endpoint; NULL: it is gone */
+    @errorBody varbinary(max),          /* of an Error message; NULL: there was none */
+    @spared uniqueidentifier,           /* the conversation whose END has failed before, if any */
+    @ended bit OUTPUT                   /* 1: all was sent, or the sender's side has ended */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Ends the target's side of a dialog where it is over; called by usp_TargetActivation in the transaction
+   that has received and landed all of it. End first: the answer to EndOfStream is END, and EndDialog
+   tells the initiator. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @code int = NULL;
+    DECLARE @description nvarchar(3000);
+
+    IF @errorBody IS NOT NULL
+        EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
+            @code = @code OUTPUT, @description = @description OUTPUT;
+    IF @code > 0                        /* somebody has ended the sender's side */
+        SET @ended = 1;
+
+    /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
+       sides, and a sender may still have a message on the way in an open transaction. So it is
+       the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+    IF @ended = 0
+       AND NOT EXISTS (SELECT 1
+                       FROM sys.conversation_endpoints AS ce
+                           WITH (NOLOCK)    /* waits for no sender (F-126) */
+                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+        SET @ended = 1;
+
+    /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+    IF @ended = 0 OR ISNULL(@state, 'CD') = 'CD'
+        RETURN 0;
+
+    IF @handle = @spared
+    BEGIN
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_EndTarget', @handle = @handle,
+            @message = N'All has landed; the conversation is left as it is, for its END has failed twice: see the errors before. Next: usp_EndLeaked.';
+        RETURN 0;
+    END;
+
+    DELETE pa
+    FROM [logging].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
+    END CONVERSATION @handle;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 76_03_usp_FindPoison.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [logging].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
-    @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
-WITH EXECUTE AS N'logging_module'
+    @rows [logging].[ReceivedBatch] READONLY    /* table variables survive the rollback */
 AS
 /* Redial 0.1.0, configuration logging */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
    receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
    to blame itself: what failed may not fail again when it is tried alone.
-   A deadlock (1205) and a lock that did not come (1222) blame no row the first time; the second time a
-   row is to blame that meets a lock alone too, the third time a batch of one whatever it does alone: not
-   even they may bring the queue to five rollbacks (F-367). */
+   Returns 0, or 1 when the queue was switched off while the server was in trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
+    DECLARE @left int;
     DECLARE @row int = 0;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
-    /* Blamed for locks: up to the limit at once, for so many rollbacks have been already. */
-    DECLARE @attempts int = CASE WHEN @lockErrors > 1 THEN 1 ELSE 1 END;
 
-    IF @lockErrors = 1
-        RETURN 0;
+    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    BEGIN
+        EXECUTE @left = [logging].[usp_RehearseLanding] @conversationId, @handle, @rows;
+        RETURN @left;
+    END;
+
+    DECLARE @attempts int = 1;
 
     WHILE 1 = 1
     BEGIN
@@ -4279,8 +4337,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF (@lockErrors > 1 OR ERROR_NUMBER() NOT IN (1205, 1222))
-               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
                 EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
                 SET @failed = @failed + 1;
@@ -4289,8 +4346,67 @@ BEGIN
     END;
 
     /* Here the error is the one of the batch again. */
-    IF @tried = 1 AND @failed = 0 AND @lockErrors <> 2
+    IF @tried = 1 AND @failed = 0
         EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_03_usp_RehearseLanding.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_RehearseLanding]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [logging].[ReceivedBatch] READONLY    /* the batch that was rolled back */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
+   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
+   we wait, holding nothing: a second, then longer, a minute at most.
+   Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @since datetime2(3) = SYSUTCDATETIME();
+    DECLARE @seconds int = 0;
+    DECLARE @delay char(8);
+    DECLARE @message nvarchar(4000);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
+            ROLLBACK TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;                  /* something else: the next RECEIVE finds what */
+        END CATCH;
+
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]')
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            RETURN 1;
+
+        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
+        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
+        WAITFOR DELAY @delay;
+    END;
+
+    IF @seconds > 0
+    BEGIN
+        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
+            N' seconds of waiting: see the error before. Nothing was lost.');
+        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
+    END;
 
     RETURN 0;
 END;
@@ -4307,8 +4423,9 @@ AS
    the copies of messages that have arrived (F-461). */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
     /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
        a system message has one (F-141), and an error here would be one of RECEIVE itself. */
@@ -4320,160 +4437,135 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows [logging].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
-                                           and nobody says one of a type will do (F-161) */
+    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @more bit;
-    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
-    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
-    DECLARE @lockErrors int = 0;        /* rollbacks in a row after 1205 or 1222 (F-367) */
+    DECLARE @landed bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
+    DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
+    DECLARE @left int;
+    DECLARE @queueId int = OBJECT_ID(N'[logging].[TargetQueue]');
+    /* Then it leaves and is started again: nothing in it can grow for ever. */
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE 1 = 1
+    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
     BEGIN
-        SET @phase = 0;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-        DELETE FROM @rows;              /* no batch, nobody to blame in CATCH */
 
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
-            /* ------------------------------------------------------------------------------------ */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
             IF @suspect IS NOT NULL
-            BEGIN
-                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
-                   a commit whatever the other conversations hold (F-162). */
-                RECEIVE TOP (1)
-                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue]
-                INTO @received
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            END
             ELSE
-            BEGIN
                 WAITFOR (
-                    RECEIVE TOP (2000)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [logging].[TargetQueue]
-                    INTO @received
+                    RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
                 ), TIMEOUT 5000;
-            END;
 
-            SET @handle = NULL;
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
-
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL
                     RETURN 0;
-
-                SELECT @suspect = NULL, @lockErrors = 0;    /* another reader took its rows */
+                SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
 
             SET @phase = 1;
-            SET @ended = 0;
-            SET @failed = 0;
-            SET @more = 1;
-            SELECT @conversationId = NULL, @state = NULL, @code = NULL;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce
                 WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
-            WHILE @more = 1
+            WHILE 1 = 1
             BEGIN
-                SET @more = 0;
+                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                    @ended = @ended | MAX(CASE WHEN r.MessageType IN (N'EndOfStream',
+                        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog') THEN 1 ELSE 0 END)
+                FROM @received AS r;
 
-                SET @errorBody = NULL;
-                SELECT @failed = 1, @errorBody = r.Body
-                FROM @received AS r
-                WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
-                IF @errorBody IS NOT NULL
-                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
-                        @code = @code OUTPUT, @description = @description OUTPUT;
-                /* A positive code is of somebody who ended the sender's side. */
-                IF @code > 0
-                   OR EXISTS (SELECT 1 FROM @received AS r
-                              WHERE r.MessageType IN (N'EndOfStream',
-                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'))
-                    SET @ended = 1;
+                IF @failed = 1
+                    SELECT @errorBody = r.Body FROM @received AS r
+                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
-                /* -------------------------------------------------------------------------------- */
-                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
-                /* -------------------------------------------------------------------------------- */
-                INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-
+                /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
                    so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
                    would ask for the next key too, which a sender may just be writing (F-461). The
                    broker's own rows may have a number that is a message's (F-141). */
                 DELETE sm
-                FROM @rows AS r
+                FROM @received AS r
                 INNER LOOP JOIN [logging].[SentMessage] AS sm
                         WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
                 WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
-                EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
-
-                DELETE FROM @rows;      /* what fails from here on is no row's fault */
-
-                /* -------------------------------------------------------------------------------- */
-                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
-                /* -------------------------------------------------------------------------------- */
-                IF @failed = 1
+                /* As one and at once, unless something is known against a row of this dialog. */
+                SET @landed = 0;
+                IF NOT EXISTS (SELECT 1
+                               FROM [logging].[PoisonAttempt] AS pa
+                                   WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
+                               WHERE pa.ConversationHandle = @handle)
                 BEGIN
-                    DELETE FROM @received;
-                    RECEIVE TOP (2000)
-                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [logging].[TargetQueue]
-                    INTO @received
-                    WHERE conversation_handle = @handle;
-                    IF EXISTS (SELECT 1 FROM @received)
-                        SET @more = 1;
+                    BEGIN TRY
+                        INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+                        SELECT @conversationId, @handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                        FROM @received AS r
+                        ORDER BY r.QueuingOrder;
+                        SET @landed = 1;
+                    END TRY
+                    BEGIN CATCH
+                        /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                            THROW;
+                    END CATCH;
                 END;
+
+                IF @landed = 0
+                BEGIN
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+                    EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
+                SET @phase = 2;         /* what fails from here on is no row's fault */
+
+                /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
+                IF @failed = 0
+                    BREAK;
+
+                DELETE FROM @received;
+                RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [logging].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
+                IF NOT EXISTS (SELECT 1 FROM @received)
+                    BREAK;
+                SET @phase = 1;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
-            /* ------------------------------------------------------------------------------------ */
-            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-               sides, and a sender may still have a message on the way in an open transaction. So it is
-               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
-            IF @failed = 1 AND @ended = 0
-               AND NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                SET @ended = 1;
-
-            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
-            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
-            BEGIN
-                DELETE pa
-                FROM [logging].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-                WHERE pa.ConversationHandle = @handle;
-                END CONVERSATION @handle;
-            END;
+            /* -- 4  End -- */
+            IF @failed = 1 OR @ended = 1
+                EXECUTE [logging].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
 
-            SELECT @suspect = NULL, @lockErrors = 0;
+            SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -4482,24 +4574,38 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
+            IF @phase = 0
             BEGIN
-                SET @lockErrors = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN @lockErrors + 1 ELSE 0 END;
-                EXECUTE [logging].[usp_FindPoison] @conversationId, @handle, @rows, @lockErrors;
-                SET @suspect = @handle;
-
-                IF ERROR_NUMBER() = 1222
-                    WAITFOR DELAY '00:00:02';   /* nothing is held; time for whoever holds that lock */
-            END
-            ELSE
-            BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
-                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
-                   no row. */
-                RETURN 1;
+                SET @left = 1;
+                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                    EXECUTE @left = [logging].[usp_WaitForServer] NULL, @queueId;
+                IF @left <> 0
+                    BREAK;
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                CONTINUE;
             END;
+
+            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            IF @phase = 2 AND @suspect = @handle
+                SET @spared = @handle;
+            SET @suspect = @handle;
+
+            IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
+            BEGIN
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
+            END;
+            EXECUTE @left = [logging].[usp_FindPoison] @conversationId, @handle, @rows;
+            DELETE FROM @rows;
+            IF @left <> 0
+                BREAK;
         END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4516,9 +4622,6 @@ AS
    not opened (50162). Result set: none. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction (F-137) */
 
     IF @Help = 1
     BEGIN
@@ -4529,8 +4632,15 @@ Example: EXECUTE [logging].[usp_OpenGate] @reason = N''maintenance is over'';';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50161, N'usp_OpenGate must be called outside a transaction: senders read the gate and would wait for its end.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
         THROW 50160, N'@reason must say why, in 1 to 400 characters.', 1;
 
@@ -4565,11 +4675,60 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_02_usp_CloseDialogs.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_CloseDialogs]
+    @deadline datetime2(3),             /* UTC: when to stop trying */
+    @passes int OUTPUT,
+    @recycled bigint OUTPUT,            /* dialogs closed: EndOfStream was sent, or they were dead */
+    @left bigint OUTPUT,                /* dialogs senders could still use; NULL: one is busy */
+    @Debug bit = 0                      /* 1: print each pass */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Closes every dialog that senders use, for usp_Drain, with the gate closed and committed. Called outside
+   a transaction; waits for no single lock longer than a second. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
+
+    SET @passes = 1;
+    SET @left = 0;
+    SELECT @recycled = COUNT_BIG(*)
+    FROM [logging].[ufn_Conversations]() AS v
+    WHERE v.Purpose = N'in use'
+      AND v.State IN (N'STARTED_OUTBOUND', N'CONVERSING');
+
+    /* No sender is at work: the gate could be closed. One that came too late (50102) and whose transaction
+       goes on still holds its share lock on the gate: not waited for beyond our time. */
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            EXECUTE [logging].[usp_CloseEverlasting];
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            IF SYSUTCDATETIME() >= @deadline
+            BEGIN
+                SET @recycled = 0;      /* it stays open, and is counted as such */
+                RETURN 0;
+            END;
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_02_usp_CloseGate.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_CloseGate]
     @reason nvarchar(400),
     @deadline datetime2(3),             /* UTC: when to stop trying */
-    @closed bit OUTPUT                  /* 0: senders held the gate until the deadline; it is still open */
+    @mark nvarchar(60) = NULL,          /* of a deployment that closes it: 92_settings opens it again */
+    @closed bit OUTPUT,                 /* 0: senders held the gate until the deadline; it is still open */
+    @wasOpen bit OUTPUT                 /* 0: it was closed before, and not by this mark */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
@@ -4583,27 +4742,41 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    DECLARE @before TABLE (IsOpen bit NOT NULL);
+
     SET @closed = 0;
+    SET @wasOpen = 0;
     WHILE @closed = 0
     BEGIN
         BEGIN TRY
+            DELETE FROM @before;
             BEGIN TRANSACTION;
 
             UPDATE g
-            SET IsOpen = 0,
-                ChangedUtc = SYSUTCDATETIME(),
-                ChangedBy = ORIGINAL_LOGIN(),
-                Reason = @reason
+            SET IsOpen = 0,             /* closed already: who has closed it, and why, stays */
+                ChangedUtc = CASE WHEN g.IsOpen = 1 THEN SYSUTCDATETIME() ELSE g.ChangedUtc END,
+                ChangedBy = CASE WHEN g.IsOpen = 1 THEN ORIGINAL_LOGIN() ELSE g.ChangedBy END,
+                Reason = CASE WHEN g.IsOpen = 1 THEN @reason ELSE g.Reason END
+            OUTPUT DELETED.IsOpen INTO @before (IsOpen)
             FROM [logging].[Gate] AS g
                 WITH (ROWLOCK, NOWAIT, INDEX ([PK_Gate]), FORCESEEK)    /* NOWAIT: see above */
             WHERE g.ConfigId = 1;
 
-            IF @@ROWCOUNT = 0
-            BEGIN
-                /* Somebody removed the row, and a gate without a row is open. */
+            /* Somebody removed the row, and a gate without a row is open. */
+            IF NOT EXISTS (SELECT 1 FROM @before)
                 INSERT INTO [logging].[Gate] (ConfigId, IsOpen, Reason)
+                OUTPUT 1 INTO @before (IsOpen)
                 VALUES (1, 0, @reason);
-            END;
+
+            /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
+            IF EXISTS (SELECT 1 FROM @before AS b WHERE b.IsOpen = 1)
+            BEGIN
+                SET @wasOpen = 1;
+                IF @mark IS NOT NULL AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                    INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', @mark);
+            END
+            ELSE IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = @mark)
+                SET @wasOpen = 1;       /* closed by an earlier try of the same deployment, which was stopped */
 
             INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
             VALUES (N'close gate', N'configuration logging', @reason);
@@ -4631,61 +4804,430 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_02_usp_EndLeakedOne.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_EndLeakedOne]
+    @handle uniqueidentifier,
+    @conversationId uniqueidentifier,
+    @isInitiator bit,
+    @action nvarchar(30),               /* of ufn_Leaked */
+    @WhatIf bit = 1,                    /* 1: only say what would be done */
+    @outcome nvarchar(400) OUTPUT       /* NULL: done */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* lint: operator */
+/* One line of usp_EndLeaked, looked at once more under locks. Called outside a transaction, has one of its
+   own; raises what goes wrong. No read waits longer than the caller's LOCK_TIMEOUT. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @copies bigint = 0;
+    DECLARE @result int;
+    DECLARE @sees bit = 1;
+
+    SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N'CLOSE' THEN N'would be closed' WHEN N'GIVE UP' THEN N'would be given up'
+        WHEN N'END ALONE' THEN N'would be cleaned up' WHEN N'END WITH CLEANUP' THEN N'would be cleaned up' WHEN N'DELETE ROW' THEN N'would be deleted'
+        WHEN N'FREE SLOT' THEN N'would be freed' ELSE N'would be ended' END END;
+
+    BEGIN TRANSACTION;
+
+    IF @action IN (N'END', N'END ALONE')
+    BEGIN
+        /* Nothing new arrives on it: once nothing is unread, nothing will be. A plain read: it waits for
+           a reader that holds the rows, and so is told the truth. */
+        IF EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+           OR EXISTS (SELECT 1 FROM [logging].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
+            SET @outcome = N'kept: unread messages are left; its activation handles them';
+        ELSE IF (@isInitiator = 1 OR @action = N'END ALONE')
+                AND EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (FORCESEEK) WHERE sm.ConversationId = @conversationId)    /* its rows only */
+            SET @outcome = CASE @action WHEN N'END' THEN N'kept: messages have not landed; call usp_Resend with its @handle'
+                                        ELSE N'kept: messages have not landed; call usp_Resend, which ends it' END;
+        ELSE IF @action = N'END ALONE'
+                AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)     /* may wait, holding nothing (F-126) */
+            SET @outcome = N'kept: its sender''s side is there';
+        ELSE IF @outcome IS NULL AND @action = N'END'
+            END CONVERSATION @handle;
+        /* WITH CLEANUP: there is nobody an EndDialog could reach. */
+        ELSE IF @outcome IS NULL
+            END CONVERSATION @handle WITH CLEANUP;
+    END
+    ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
+        END CONVERSATION @handle WITH CLEANUP;
+    ELSE IF @action = N'GIVE UP'
+    BEGIN
+        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
+           log first. Nobody sends behind EndOfStream: there will not be more. */
+        SELECT @copies = COUNT(*)
+        FROM (SELECT TOP (100001) sm.MessageSequence
+              FROM [logging].[SentMessage] AS sm
+                  WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+              WHERE sm.ConversationId = @conversationId) AS p;
+        IF @copies > 100000
+            SET @outcome = CONCAT(N'kept: more than 100000 messages have not landed. Next: see that there is room in the log for about three times their bytes; then EXECUTE ', N'[logging].[usp_Resend]', N' @handle = ''', @handle, N''', @most = 2000000000, @reason = N''usp_EndLeaked'', @WhatIf = 0;');
+        /* The list was read with NOLOCK, to which an end that is not committed looks like one. So once
+           more by a read that may wait, holding nothing (F-126). */
+        ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t
+                        WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD')
+            SET @outcome = N'kept: its target is there';
+        /* Takes G, so that whoever is just ending this dialog has committed; then all of it again. */
+        IF @outcome IS NULL
+            EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+        IF @outcome IS NULL
+           AND NOT EXISTS (SELECT 1
+                           FROM sys.conversation_endpoints AS ce
+                               WITH (NOLOCK)    /* our own endpoint, under G (F-126) */
+                           INNER JOIN [logging].[ConversationLog] AS cl
+                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                               ON cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL
+                           WHERE ce.conversation_handle = @handle AND ce.state = 'CO' AND GET_TRANSMISSION_STATUS(@handle) = N''
+                             AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t WITH (NOLOCK)     /* as above */
+                                             WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD'))
+            SET @outcome = N'kept: it has ended or failed meanwhile, is in use, or its target is there';
+        IF @outcome IS NULL
+            EXECUTE @result = [logging].[usp_ResendPending] @handle = @handle, @code = 0,
+                @description = N'Given up by usp_EndLeaked: the target was gone.';
+        IF @outcome IS NULL AND @result <> 0
+            SET @outcome = N'kept: a reader is at work on it';
+    END
+    ELSE IF @action IN (N'END UNUSED', N'CLOSE', N'END UNREACHABLE') AND @outcome IS NULL
+    BEGIN
+        /* Takes G, so that a sender that just begins or closes this dialog has committed. */
+        EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+        IF @action <> N'END UNREACHABLE'
+           AND EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
+                           WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
+            SET @outcome = N'kept: it is closing now';
+        IF @outcome IS NULL AND @action = N'CLOSE'
+        BEGIN
+            EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
+            /* Of a dialog somebody began by hand: the next run knows that it is closing. */
+            INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, EndOfStreamUtc, Reason)
+            SELECT @handle, @conversationId, 1, SYSUTCDATETIME(), N'Begun by nobody of ours; closed by usp_EndLeaked.'
+            WHERE NOT EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl WITH (FORCESEEK) WHERE cl.Handle = @handle);     /* as above */
+        END
+        ELSE IF @outcome IS NULL AND @action = N'END UNUSED'
+            END CONVERSATION @handle;
+        ELSE IF @outcome IS NULL
+        BEGIN
+            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters. */
+            EXECUTE [logging].[usp_SeesPending] @sees = @sees OUTPUT;
+            IF @sees = 0
+                SET @outcome = N'kept: whether messages wait on it cannot be seen: user ''logging_module'' must be a member of db_owner';
+            ELSE
+            BEGIN
+                INSERT INTO [logging].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name, tq.message_body,
+                    CONCAT(N'usp_EndLeaked: service ', tq.to_service_name, N' is missing')
+                FROM sys.transmission_queue AS tq
+                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0
+                  AND tq.message_type_name COLLATE Latin1_General_BIN2 <> N'EndOfStream';
+                END CONVERSATION @handle WITH CLEANUP;
+            END;
+        END;
+    END;
+
+    /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
+    IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP', N'END UNREACHABLE')
+        UPDATE cl
+        SET EndedUtc = SYSUTCDATETIME(),
+            Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
+        FROM [logging].[ConversationLog] AS cl
+            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+        WHERE cl.Handle = @handle
+          AND cl.EndedUtc IS NULL;
+
+    /* A dialog that is kept keeps its timer as it was. */
+    IF @outcome IS NOT NULL
+        ROLLBACK TRANSACTION;
+    ELSE
+        COMMIT TRANSACTION;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_InTheWay.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_InTheWay]
+    @begunBefore datetime = NULL,       /* only transactions that began before this, the server's local time; NULL: all */
+    @who nvarchar(1500) OUTPUT          /* N'': nobody; else at most five sessions */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Names the sessions whose open transactions hold rows of our tables or messages of our queues: who a
+   drain, a change of choices or an uninstall waits for. Whoever locks a row also has a lock on its table,
+   so this looks for locks on our own tables and queues: what else is at work in the database is not
+   counted. Readers that activation started come and go and are not named. Reads no table, waits for nobody.
+   Asked as the caller, since a user of one database is nobody to the server (F-240).
+   Returns 0, or 1: the caller has no VIEW SERVER STATE, and who it is cannot be seen. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @ours TABLE (ObjectId bigint NOT NULL PRIMARY KEY);
+    DECLARE @holders TABLE (SessionId int NOT NULL PRIMARY KEY);
+    DECLARE @database int = DB_ID();
+    DECLARE @session int = 0;
+    DECLARE @named int = 0;
+    DECLARE @text nvarchar(500);
+
+    INSERT INTO @ours (ObjectId)
+    SELECT o.object_id
+    FROM sys.objects AS o
+    WHERE o.object_id IN (OBJECT_ID(N'[logging].[SessionConversations]', N'U'), OBJECT_ID(N'[logging].[Gate]', N'U'), OBJECT_ID(N'[logging].[Everlasting]', N'U'), OBJECT_ID(N'[logging].[ConversationLog]', N'U'), OBJECT_ID(N'[logging].[SentMessage]', N'U'), OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'))
+    UNION
+    SELECT it.object_id                 /* where a queue keeps its messages (F-170) */
+    FROM sys.internal_tables AS it
+    WHERE it.parent_object_id IN (OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'));
+
+    SET @who = N'';
+    EXECUTE AS CALLER;
+    IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+    BEGIN
+        REVERT;
+        SET @who = N'sessions that cannot be named to you without VIEW SERVER STATE';
+        RETURN 1;
+    END;
+
+    INSERT INTO @holders (SessionId)
+    SELECT DISTINCT tl.request_session_id
+    FROM sys.dm_tran_locks AS tl
+    WHERE tl.resource_database_id = @database
+      AND tl.resource_type = N'OBJECT'
+      AND tl.request_status = N'GRANT'
+      AND tl.request_session_id <> @@SPID
+      AND EXISTS (SELECT 1 FROM @ours AS o WHERE o.ObjectId = tl.resource_associated_entity_id)
+      AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id);
+
+    WHILE @named < 5
+    BEGIN
+        SET @text = NULL;
+        SELECT TOP (1) @session = h.SessionId,
+            @text = LEFT(CONCAT(N'session ', h.SessionId, N' (login ', es.login_name, N', host ', ISNULL(es.host_name, N'unknown'),
+                N', program ', ISNULL(es.program_name, N'unknown'), N', transaction open since ', CONVERT(nvarchar(19), b.BegunAt, 120), N' server time)'), 300)
+        FROM @holders AS h
+        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
+        CROSS APPLY (SELECT MIN(at.transaction_begin_time) AS BegunAt
+                     FROM sys.dm_tran_session_transactions AS st
+                     INNER JOIN sys.dm_tran_active_transactions AS at ON at.transaction_id = st.transaction_id
+                     WHERE st.session_id = h.SessionId) AS b
+        WHERE h.SessionId > @session
+          AND b.BegunAt < ISNULL(@begunBefore, '99991231')
+        ORDER BY h.SessionId;
+        IF @text IS NULL
+            BREAK;
+        SET @who = LEFT(CONCAT(@who, CASE WHEN @who <> N'' THEN N'; ' END, @text), 1500);
+        SET @named = @named + 1;
+    END;
+
+    REVERT;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_ReopenGate.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_ReopenGate]
+    @mark nvarchar(60) = NULL           /* of the deployment that has closed it */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Opens the gate again for a drain that did not finish: nothing has been replaced. Nobody sends on a dialog
+   that has got its EndOfStream: rows are gone with theirs, and key = single looks at ConversationLog.
+   Called outside a transaction. Returns 0, or 1: a transaction that was refused still holds the gate's row
+   (F-148), and it stays closed until somebody calls usp_OpenGate. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET LOCK_TIMEOUT 5000;
+
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
+        UPDATE g
+        SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'the drain did not finish'
+        FROM [logging].[Gate] AS g
+            WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)        /* its one row */
+        WHERE g.ConfigId = 1;
+        DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate' AND Value = @mark;
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'open gate', N'configuration logging', N'the drain did not finish');
+        COMMIT TRANSACTION;
+        RETURN 0;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        RETURN 1;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_WaitForEnds.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_WaitForEnds]
+    @deadline datetime2(3),             /* UTC: when to stop; past: one look */
+    @resend bit = 0,                    /* 1: what dialogs ended by hand have left goes out again meanwhile */
+    @open bigint OUTPUT,                /* endpoints that have not ended */
+    @copies bigint OUTPUT               /* messages that have not landed; 10000: or more */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Waits until no dialog of this configuration is open and nothing of it is on its way, for usp_Drain and
+   uninstall. Called outside a transaction. CLOSED endpoints are only the target's memory of replays (F-106).
+   Endpoints are listed with NOLOCK: dialogs of others in this database are neither waited for nor counted.
+   That list shows an END that is not committed as done. So a dialog counts as ended when ConversationLog
+   says so, committed, or when we have had its group (F-109): whoever ends it holds that until he commits. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
+
+    DECLARE @seen TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, ConversationId uniqueidentifier NOT NULL);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @pauseMs int = 125;
+    DECLARE @pause varchar(16);
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            /* The copies first, with locks: a resend that is just moving them is waited for, and its new
+               dialog is seen then. */
+            SELECT @open = 1, @copies = 1;      /* what an error leaves: not yet */
+            SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [logging].[SentMessage] AS sm WITH (READCOMMITTEDLOCK)) AS x;
+
+            INSERT INTO @seen (Handle, ConversationId)
+            SELECT ce.conversation_handle, ce.conversation_id
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)         /* see above */
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
+              AND ce.state <> 'CD'
+              AND NOT EXISTS (SELECT 1 FROM @seen AS k WHERE k.Handle = ce.conversation_handle);
+
+            SELECT @open = COUNT_BIG(*)
+            FROM @seen AS k
+            INNER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = k.Handle
+            WHERE ce.state <> 'CD';
+
+            IF @open = 0
+                DELETE k
+                FROM @seen AS k
+                WHERE EXISTS (SELECT 1
+                              FROM @seen AS i
+                              INNER JOIN [logging].[ConversationLog] AS cl
+                                  WITH (READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* these dialogs' rows, committed */
+                                  ON cl.Handle = i.Handle
+                              WHERE i.ConversationId = k.ConversationId AND cl.EndedUtc IS NOT NULL);
+
+            WHILE @open = 0 AND EXISTS (SELECT 1 FROM @seen)
+            BEGIN
+                SELECT TOP (1) @handle = k.Handle FROM @seen AS k;
+                BEGIN TRANSACTION;
+                /* Takes the group, or says that there is none any more. 1222: somebody is at work on it. */
+                EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle AND ce.state <> 'CD')
+                    SET @open = 1;
+                ROLLBACK TRANSACTION;   /* its timer is as it was */
+                IF @open = 0
+                    DELETE FROM @seen WHERE Handle = @handle;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            IF @open = 0
+                SET @open = 1;
+        END CATCH;
+
+        IF @resend = 1 AND @copies > 0
+            EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;
+
+        IF (@open = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
+            RETURN 0;
+
+        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
+           endpoint of the database, and the broker needs it more than we do. */
+        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
+        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
+            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
+        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
+        WAITFOR DELAY @pause;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_03_usp_Drain.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_Drain]
     @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
     @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @keepClosed bit = 0,                /* 1: the gate stays closed out of time too */
     @WhatIf bit = 1,                    /* 1: only show what is open now */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
-    @Debug bit = 0                      /* 1: print each pass */
+    @Debug bit = 0,                     /* 1: print each pass */
+    @mark nvarchar(60) = NULL,          /* of a deployment: what opens the gate when that is through */
+    @said nvarchar(2000) = NULL OUTPUT  /* what is in the way, for the error of a deployment */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
    in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
-   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
-   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+   It looks first: a transaction that holds something of ours for more than ten seconds already may have
+   been forgotten, and nobody is kept out for that one; it ends or is named, with the gate as it was.
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
+    DECLARE @who nvarchar(1500) = N'';
+    DECLARE @blind int = 0;             /* 1: who it is cannot be seen */
+    DECLARE @closed bit = 0;
+    DECLARE @wasOpen bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint = 0;
+    DECLARE @pending bigint;
+    DECLARE @copies bigint = 0;         /* messages that have not landed */
+    DECLARE @drained bit = 0;
+    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
+
     SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration logging and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+Out of time it names who is in the way, and opens the gate again if it was open before.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @keepClosed   1: the gate stays closed out of time too; call again to go on
+  @WhatIf       1 (default): only show what is open now, and who is in the way; 0: do it
+  @Debug        1: print each pass
+  @mark, @said  for install.sql and uninstall.sql
+Example: EXECUTE [logging].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
     SET LOCK_TIMEOUT 1000;              /* whatever the caller's: what is busy longer is asked again (F-116) */
 
-    DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @deadline datetime2(3);
-    DECLARE @closed bit = 0;
-    DECLARE @passes int = 0;
-    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
-    DECLARE @recycled bigint = 0;
-    DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
-    DECLARE @open bigint = 0;
-    DECLARE @pending bigint;
-    DECLARE @copies bigint = 0;         /* messages that have not landed */
-    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
-    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-    DECLARE @pauseMs int = 125;
-    DECLARE @pause varchar(16);
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @Help = 1
-    BEGIN
-        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
-configuration logging and waits until both sides of each have ended. Open the gate with usp_OpenGate.
-  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
-  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
-  @WhatIf       1 (default): only show what is open now; 0: do it
-  @Debug        1: print each pass
-Example: EXECUTE [logging].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
-Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
-        RETURN 0;
-    END;
-
-    IF @@TRANCOUNT <> 0
-        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
     IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
         SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
     IF @WhatIf IS NULL
@@ -4701,97 +5243,61 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The gate, committed before anything is looked at                                         */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @WhatIf = 0
-        EXECUTE [logging].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
-
-    IF @Debug = 1
-        PRINT CONCAT(N'Gate closed: ', @closed);
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  The everlasting dialog. No sender is at work: the gate could be closed                    */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @closed = 1
-    BEGIN
-        SELECT @recycled = COUNT_BIG(*)
-        FROM [logging].[ufn_Conversations]() AS v
-        WHERE v.Purpose = N'in use'
-          AND v.State IN (N'STARTED_OUTBOUND', N'CONVERSING');
-
-        /* A sender that came too late (50102) and whose transaction goes on still holds its share lock
-           on the gate: not waited for beyond our time. 1222: the dialog stays open, and is reported. */
-        WHILE @passes = 0
-        BEGIN
-            BEGIN TRY
-                EXECUTE [logging].[usp_CloseEverlasting];
-                SET @passes = 1;
-            END TRY
-            BEGIN CATCH
-                IF ERROR_NUMBER() <> 1222
-                    THROW;
-                IF SYSUTCDATETIME() >= @deadline
-                BEGIN
-                    SET @recycled = 0;
-                    BREAK;
-                END;
-            END CATCH;
-        END;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SET @isOpen = NULL;
-        BEGIN TRY
-            /* The copies first: a resend that is just moving them is waited for, and its new dialog seen. */
-            IF @closed = 1
-                SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [logging].[SentMessage] AS sm) AS x;
-            SET @isOpen = 0;
-            IF EXISTS (SELECT 1
-                       FROM sys.conversation_endpoints AS ce
-                       INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
-                         AND ce.state <> 'CD')
-                SET @isOpen = 1;
-        END TRY
-        BEGIN CATCH
-            IF XACT_STATE() <> 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222   /* a reader may hold its endpoint (F-126): asked again */
-                THROW;
-            SET @isOpen = NULL;
-        END CATCH;
-
-        IF @WhatIf = 1 OR @closed = 0
+        EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
+        EXECUTE @blind = [logging].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
+        REVERT;
+        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
-
-        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        IF @copies > 0
-            EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;
-
-        IF (@isOpen = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
-            BREAK;
-
-        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
-           endpoint of the database, and the broker needs it more than we do. */
-        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
-        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
-            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
-        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
-        WAITFOR DELAY @pause;
+        WAITFOR DELAY '00:00:01';
     END;
 
-    IF ISNULL(@isOpen, 1) = 1
+    IF @WhatIf = 0 AND (@who = N'' OR @blind = 1)
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The gate, committed before anything is looked at; the dialogs; both sides of each    */
+        /* ------------------------------------------------------------------------------------- */
+        EXECUTE [logging].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @mark = @mark,
+            @closed = @closed OUTPUT, @wasOpen = @wasOpen OUTPUT;
+        IF @closed = 1
+            EXECUTE [logging].[usp_CloseDialogs] @deadline = @deadline, @passes = @passes OUTPUT,
+                @recycled = @recycled OUTPUT, @left = @left OUTPUT, @Debug = @Debug;
+        IF @closed = 1
+            EXECUTE [logging].[usp_WaitForEnds] @deadline = @deadline, @resend = 1, @open = @open OUTPUT, @copies = @copies OUTPUT;
+        IF @closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0
+            SET @drained = 1;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        IF @wasOpen = 1
+            EXECUTE [logging].[usp_ReopenGate] @mark = @mark;
+        THROW;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  What is left, and who is in the way; then the gate as it was                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @drained = 0
     BEGIN
-        SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
-          AND ce.state <> 'CD';
-    END;
+        IF @closed = 0
+            EXECUTE [logging].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
+        IF @WhatIf = 1
+            SET @begunBefore = NULL;
+        IF @WhatIf = 1 OR @closed = 1 OR @who = N''
+        BEGIN
+            EXECUTE AS CALLER;
+            EXECUTE @blind = [logging].[usp_InTheWay] @begunBefore = NULL, @who = @who OUTPUT;
+            REVERT;
+        END;
+        IF @wasOpen = 1 AND @keepClosed = 0
+            EXECUTE @closed = [logging].[usp_ReopenGate] @mark = @mark;
+    END
+    ELSE
+        SET @who = N'';
 
     SELECT @pending = COUNT_BIG(*) FROM [logging].[ufn_Pending]();
 
@@ -4812,40 +5318,45 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
     END;
 
+    SET @said = CONCAT(CASE WHEN @who <> N'' THEN CONCAT(N'In the way: ', @who, N'. ') END,
+        CASE WHEN @open > 0 THEN CONCAT(@open, N' conversation endpoints are open. ') END,
+        CASE WHEN @copies > 0 AND @largest > 0 THEN N'Messages of dialogs that are gone have not landed. '
+             WHEN @copies > 0 THEN N'Messages have not landed. ' END);
+
     /* ----------------------------------------------------------------------------------------- */
-    /* 5  One row per outcome                                                                      */
+    /* 4  One row per outcome                                                                      */
     /* ----------------------------------------------------------------------------------------- */
     SELECT o.Outcome, o.Figure, o.Detail
     FROM
     (
         SELECT 1 AS Place,
-            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' WHEN @wasOpen = 1 THEN N'gate open again' ELSE N'gate still open' END AS Outcome,
             @passes AS Figure,
             CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
-                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 WHEN @closed = 0 THEN N'not drained in time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
         SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
-        WHERE @left <> 0 OR @left IS NULL
+        WHERE @passes > 0 AND (@left <> 0 OR @left IS NULL)
         UNION ALL
-        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        SELECT 4, N'in the way', NULL, @who        /* or that it cannot be seen */
+        WHERE @who <> N''
         UNION ALL
-        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        SELECT 5, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 6, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
         UNION ALL
-        SELECT 6, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
+        SELECT 7, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
                 CASE WHEN @largest = 0 THEN N'; their dialogs are open still'
-                     WHEN @largest <= 100000 THEN N'; their dialogs are gone: see vw_Errors, then EXECUTE usp_ResendStranded @olderThanSeconds = 0'
-                     ELSE CONCAT(N'; their dialogs are gone, and one is too large for this: with room in the log for about three times its bytes EXECUTE usp_ResendStranded @olderThanSeconds = 0, @most = ', @largest) END)
+                     ELSE CONCAT(N'; their dialogs are gone: see vw_Errors, then EXECUTE ', N'[logging].[usp_Resend]', N' @most = ', @largest, N', @reason = N''usp_Drain'', @WhatIf = 0;', CASE WHEN @largest > 100000 THEN N' One dialog is large: first see that there is room in the log for about three times its bytes' END) END)
         WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;
 
-    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0)
-        RETURN 0;
-    RETURN 1;
+    RETURN CASE WHEN @WhatIf = 1 OR @drained = 1 THEN 0 ELSE 1 END;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4929,20 +5440,88 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_usp_CheckHealth.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_CheckHealth]
+    @failAt tinyint = 10,               /* 1 to 199: fail for this priority number or a lower one */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Result set: the findings it fails for, with the columns of usp_Health. Returns 0, or raises 50290, which
+   names the first five. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @found TABLE
+    (
+        FoundId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) NOT NULL,
+        ObjectName nvarchar(300) NULL,
+        Figure nvarchar(100) NULL,
+        Advice nvarchar(1000) NOT NULL,
+        Statement nvarchar(1000) NULL
+    );
+    DECLARE @id int = 0;
+    DECLARE @count int = 0;
+    DECLARE @message nvarchar(2048);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_CheckHealth is usp_Health for a job: it fails (50290) when something is wrong, so that a SQL Server
+Agent job fails and tells its operator. It changes nothing.
+  @failAt  1 to 199, 10 by default: fail for findings of this priority number or a lower one
+Example: EXECUTE [logging].[usp_CheckHealth] @failAt = 50;';
+        RETURN 0;
+    END;
+
+    IF ISNULL(@failAt, 0) NOT BETWEEN 1 AND 199
+        THROW 50291, N'@failAt must be 1 to 199.', 1;
+
+    /* As the caller, who may see more of the server than a user of one database. */
+    EXECUTE AS CALLER;
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    EXECUTE [logging].[usp_Health];
+    REVERT;
+
+    DELETE FROM @found WHERE Priority > @failAt;
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
+    FROM @found AS f
+    ORDER BY f.FoundId;
+
+    SET @message = N'Configuration logging: ';
+    WHILE @count < 5 AND EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id)
+    BEGIN
+        SELECT TOP (1) @id = f.FoundId, @count = @count + 1,
+            @message = LEFT(CONCAT(@message, f.Finding, N', ' + f.ObjectName, N' (' + f.Figure + N')', N'. '), 1900)
+        FROM @found AS f
+        WHERE f.FoundId > @id
+        ORDER BY f.FoundId;
+    END;
+    IF @count = 0
+        RETURN 0;
+
+    SET @message = REPLACE(CONCAT(@message, N'What to do: EXECUTE [logging].[usp_Health];'), N'%', N'%%');   /* F-133 */
+    THROW 50290, @message, 1;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_EndLeaked.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_EndLeaked]
     @WhatIf bit = 1,                    /* 1: only show what would be done */
     @most int = 1000,                   /* 1 to 100000: at most so many of each kind in one call */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each one as it is looked at */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
    - END ALONE: a target whose sender's side is gone (ended WITH CLEANUP), with nothing unread or not landed.
+   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
    - END WITH CLEANUP: CLOSED past its time.
@@ -4951,12 +5530,6 @@ AS
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
    Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
     DECLARE @leaked TABLE
     (
         LeakedId int NOT NULL PRIMARY KEY,
@@ -4966,168 +5539,67 @@ BEGIN
         State nvarchar(60) NOT NULL,
         ConversationKey nvarchar(200) NULL,
         Action nvarchar(30) NOT NULL,
-        Outcome nvarchar(400) NOT NULL
+        Outcome nvarchar(400) NULL
     );
-    DECLARE @id int;
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @isInitiator bit;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @copies bigint;
-    DECLARE @busy int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
         PRINT N'usp_EndLeaked ends conversations of configuration logging that nobody will end any more.
-  @WhatIf  1 (default): only show; 0: do it
   @most    1 to 100000, 1000 by default: at most so many of each kind in one call
+  @reason  why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf  1 (default): only show; 0: do it
   @Debug   1: print each one as it is looked at
 Nothing with an unread message or one that has not landed is ended: those are shown with what to call instead.
-Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
+Example: EXECUTE [logging].[usp_EndLeaked] @reason = N''a tool began them'', @WhatIf = 0, @most = 10000;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
-    IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
-        THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
 
-    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
-    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
-        CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
-                      WHEN N'GIVE UP' THEN N'would be given up'
-                      WHEN N'END ALONE' THEN N'would be cleaned up'
-                      WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
-                      WHEN N'DELETE ROW' THEN N'would be deleted'
-                      WHEN N'FREE SLOT' THEN N'would be freed'
-                      ELSE N'would be ended' END
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+    SET LOCK_TIMEOUT 2000;              /* what is busy longer is shown as failed, and stays */
+
+    IF ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
+        SET @errors = @errors + N'@most must be 1 to 100000. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50132, @errors, 1;
+    END;
+
+    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action)
+    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action
     FROM [logging].[ufn_Leaked](@most) AS f;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  One by one, each checked again in its own transaction                                    */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @id = 0;
+    /* One by one, each checked again in its own transaction. */
     WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
     BEGIN
-        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action, @conversationId = l.ConversationId,
-            @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @conversationId = l.ConversationId, @isInitiator = l.IsInitiator, @action = l.Action
         FROM @leaked AS l
         WHERE l.LeakedId > @id
         ORDER BY l.LeakedId;
 
         BEGIN TRY
-            BEGIN TRANSACTION;
-
-            IF @action = N'END'
-            BEGIN
-                /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
-                   be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
-                IF EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
-                   OR EXISTS (SELECT 1 FROM [logging].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
-                    SET @outcome = N'kept: unread messages are left; its activation handles them';
-                ELSE IF EXISTS (SELECT 1
-                                FROM [logging].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
-                                WHERE sm.ConversationId = (SELECT l.ConversationId FROM @leaked AS l WHERE l.LeakedId = @id AND l.IsInitiator = 1))
-                    SET @outcome = N'kept: messages have not landed; call usp_ResendPending';
-                ELSE IF @outcome IS NULL
-                BEGIN
-                    END CONVERSATION @handle;
-                END;
-            END
-            ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
-            BEGIN
-                END CONVERSATION @handle WITH CLEANUP;
-            END
-            ELSE IF @action = N'GIVE UP'
-            BEGIN
-                /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at
-                   the log first. Nobody sends behind EndOfStream: there will not be more. */
-                SELECT @copies = COUNT(*)
-                FROM (SELECT TOP (100001) sm.MessageSequence
-                      FROM [logging].[SentMessage] AS sm
-                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-                      WHERE sm.ConversationId = @conversationId) AS p;
-                IF @copies > 100000
-                    SET @outcome = CONCAT(N'kept: more than 100000 messages have not landed. Next: see that there is room in the log for about three times their bytes; then EXECUTE usp_ResendPending @handle = ''', @handle, N''', @code = 0');
-                /* The list was read with NOLOCK, to which an end that is not committed looks like one. So once
-                   more by a read that may wait, holding nothing (F-126). */
-                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t
-                                WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD')
-                    SET @outcome = N'kept: its target is there';
-                /* Takes G, so that whoever is just ending this dialog has committed; then all of it again. */
-                IF @outcome IS NULL
-                    EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                IF @outcome IS NULL
-                   AND NOT EXISTS (SELECT 1
-                                   FROM sys.conversation_endpoints AS ce
-                                       WITH (NOLOCK)    /* our own endpoint, under G (F-126) */
-                                   INNER JOIN [logging].[ConversationLog] AS cl
-                                       WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
-                                       ON cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL
-                                   WHERE ce.conversation_handle = @handle AND ce.state = 'CO' AND GET_TRANSMISSION_STATUS(@handle) = N''
-                                     AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t WITH (NOLOCK)     /* as above */
-                                                     WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD'))
-                    SET @outcome = N'kept: it has ended or failed meanwhile, is in use, or its target is there';
-                IF @outcome IS NULL
-                    EXECUTE @busy = [logging].[usp_ResendPending] @handle = @handle, @code = 0,
-                        @description = N'Given up by usp_EndLeaked: the target was gone.';
-                IF @outcome IS NULL AND @busy <> 0
-                    SET @outcome = N'kept: a reader is at work on it';
-            END
-            ELSE IF @action = N'END ALONE'
-            BEGIN
-                /* Plain reads, which wait for a reader at work, and hold nothing (F-126). */
-                IF EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
-                    SET @outcome = N'kept: unread messages are left; its activation handles them';
-                ELSE IF EXISTS (SELECT 1
-                                FROM [logging].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
-                                WHERE sm.ConversationId = @conversationId)
-                    SET @outcome = N'kept: messages have not landed; call usp_ResendStranded, which ends it';
-                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i
-                                WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)
-                    SET @outcome = N'kept: its sender''s side is there';
-                /* WITH CLEANUP: there is nobody an EndDialog could reach. */
-                ELSE IF @outcome IS NULL
-                    END CONVERSATION @handle WITH CLEANUP;
-            END
-            ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
-            BEGIN
-                /* Takes G, so that a sender that just begins or closes this dialog has committed. */
-                EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
-                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
-                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
-                    SET @outcome = N'kept: it is closing now';
-                IF @outcome IS NULL AND @action = N'CLOSE'
-                BEGIN
-                    EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
-                END
-                ELSE IF @outcome IS NULL
-                BEGIN
-                    END CONVERSATION @handle;
-                END;
-            END;
-
-            /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
-            IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP')
-            BEGIN
-                UPDATE cl
-                SET EndedUtc = SYSUTCDATETIME(),
-                    Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
-                FROM [logging].[ConversationLog] AS cl
-                    WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
-                WHERE cl.Handle = @handle
-                  AND cl.EndedUtc IS NULL;
-            END;
-
-            /* A dialog that is kept keeps its timer as it was. */
-            IF @action = N'GIVE UP' AND @outcome IS NOT NULL
-                ROLLBACK TRANSACTION;
-            ELSE
-                COMMIT TRANSACTION;
+            EXECUTE [logging].[usp_EndLeakedOne] @handle = @handle, @conversationId = @conversationId, @isInitiator = @isInitiator,
+                @action = @action, @WhatIf = @WhatIf, @outcome = @outcome OUTPUT;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -5141,13 +5613,11 @@ Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
             PRINT CONCAT(@action, N' ', @handle, N': ', ISNULL(@outcome, N'done'));
     END;
 
-    IF @WhatIf = 0 AND EXISTS (SELECT 1 FROM @leaked AS l WHERE l.Outcome = N'done')
-    BEGIN
-        INSERT INTO [logging].[OperatorLog] (Action, Detail)
-        SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows')
-        FROM @leaked AS l
-        WHERE l.Outcome = N'done';
-    END;
+    INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+    SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows'), @reason
+    FROM @leaked AS l
+    WHERE l.Outcome = N'done'
+    HAVING COUNT(*) > 0;
 
     SELECT l.Handle, l.ConversationId, l.IsInitiator, l.State, l.ConversationKey, l.Action, l.Outcome
     FROM @leaked AS l
@@ -5166,32 +5636,25 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody,
-   reads no message body and counts no queue by scanning it (F-170).
+   reads no message body and counts no queue by scanning it (F-170). A part that fails (a table, an index,
+   a view or a right is missing) is told as such, and the others answer all the same.
    Result set: Priority tinyint (1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know,
-   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000).
+   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000),
+   Statement nvarchar(1000): what an operator can run about it.
    Returns the lowest priority number found, 200 when all is well. */
 BEGIN
     SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a part that fails is told, below */
     SET ROWCOUNT 0;                     /* a caller's would cut the report (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @found TABLE
-    (
-        Priority tinyint NOT NULL,
-        Finding nvarchar(60) NOT NULL,
-        ObjectName nvarchar(300) NULL,
-        Figure nvarchar(100) NULL,
-        Advice nvarchar(1000) NOT NULL
-    );
-    DECLARE @queues TABLE
-    (
-        QueueId int NOT NULL PRIMARY KEY,
-        QueueName nvarchar(128) NOT NULL,
-        Messages bigint NULL,
-        MaxReaders smallint NULL,
-        IsActive bit NOT NULL
-    );
+    DECLARE @parts TABLE (PartId int NOT NULL PRIMARY KEY, Part nvarchar(60) NOT NULL, Query nvarchar(max) NOT NULL, IsOfServer bit NOT NULL);
+    DECLARE @part int = 0;
+    DECLARE @name nvarchar(60);
+    DECLARE @query nvarchar(max);
+    DECLARE @isOfServer bit;
     DECLARE @database int = DB_ID();
+    DECLARE @blind bit = 0;
     DECLARE @worst int;
 
     IF @Help = 1
@@ -5199,105 +5662,138 @@ BEGIN
         PRINT N'usp_Health says what is wrong with configuration logging, how much of it, and what to do.
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each part
+Column Statement: what a member of logging_operator can run about it. Each such procedure has @Help = 1.
 Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
 Example: EXECUTE [logging].[usp_Health];';
         RETURN 0;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  What the module user can see                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [logging].[ufn_HealthBroker]() AS f;
-    IF @Debug = 1
-        PRINT N'Database, queues, rights: done.';
+    /* Not table variables: each part is a batch of its own, so that what it lacks fails there. */
+    CREATE TABLE #found
+    (
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
+        ObjectName nvarchar(300) COLLATE DATABASE_DEFAULT NULL,
+        Figure nvarchar(100) COLLATE DATABASE_DEFAULT NULL,
+        Advice nvarchar(1000) COLLATE DATABASE_DEFAULT NOT NULL,
+        Statement nvarchar(1000) COLLATE DATABASE_DEFAULT NULL
+    );
+    CREATE TABLE #queues
+    (
+        QueueId int NOT NULL PRIMARY KEY,
+        QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL,
+        Messages bigint NULL,
+        MaxReaders smallint NULL,
+        IsActive bit NOT NULL
+    );
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [logging].[ufn_HealthConversations]() AS f;
-    IF @Debug = 1
-        PRINT N'Conversations: done.';
+    INSERT INTO @parts (PartId, Part, Query, IsOfServer)
+    VALUES
+        (1, N'database, rights, gate, version', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [logging].[ufn_HealthBroker]() AS f;', 0),
+        (2, N'queues', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [logging].[ufn_HealthQueues]() AS f;', 0),
+        (3, N'messages on their way', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [logging].[ufn_HealthPending]() AS f;', 0),
+        (4, N'conversations', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [logging].[ufn_HealthConversations]() AS f;', 0),
+        (5, N'dead letters, errors, growth', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [logging].[ufn_HealthData]() AS f;', 0),
+        (6, N'list of the queues', N'INSERT INTO #queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
+SELECT OBJECT_ID(CONCAT(N''[logging]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
+    CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
+FROM [logging].[ufn_Queues]() AS q;', 0),
+        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-501). */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
+    N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',
+    CONCAT(N''EXECUTE [logging].[usp_ReorganizeQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue out of order'''', @WhatIf = 0;'')
+FROM [logging].[ufn_QueuePages]() AS p
+INNER JOIN #queues AS q ON q.QueueName = p.QueueName
+WHERE p.Pages > 1000 AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50);', 0),
+        (8, N'queue monitors', N'/* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started any more, and
+   changing the procedure does not help (F-255). */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 1, N''activation stuck'', q.QueueName, CONCAT(m.state, N'', about '', q.Messages, N'' messages''),
+    N''A reader ended without RECEIVE. Mend it, then switch activation off and on.'',
+    CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: activation stuck'''', @WhatIf = 0;'')
+FROM #queues AS q
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+WHERE m.state = N''NOTIFIED''
+  AND ISNULL(q.Messages, 1) > 0
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.queue_id = q.QueueId AND t.database_id = @database);
 
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [logging].[ufn_HealthData]() AS f;
-    IF @Debug = 1
-        PRINT N'Dead letters, errors, growth: done.';
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 1, N''no queue monitor'', q.QueueName, NULL,
+    N''Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'', NULL
+FROM #queues AS q
+WHERE q.IsActive = 1
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m WHERE m.queue_id = q.QueueId AND m.database_id = @database);', 1),
+        (9, N'readers', N'/* A reader that is there and has not come to its RECEIVE: blocked, as a rule. Of several the one that was
+   started last: the others have come to theirs, or it would not have been started. Both times are the
+   server''s local ones. */
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT 10, N''reader without RECEIVE'', q.QueueName, CONCAT(N''session '', r.Session, N'', '', DATEDIFF(second, r.StartedAt, GETDATE()), N'' s''),
+    N''It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. If it stays so when that one has ended, switch activation off and on.'',
+    CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: reader without RECEIVE'''', @WhatIf = 0;'')
+FROM #queues AS q
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
+             FROM sys.dm_broker_activated_tasks AS t
+             INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database
+             ORDER BY es.login_time DESC) AS r
+WHERE m.state = N''NOTIFIED''
+  AND r.StartedAt < DATEADD(second, -60, GETDATE());
 
-    INSERT INTO @queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
-    SELECT OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(q.QueueName)), N'SQ'), q.QueueName, q.Messages, q.MaxReaders,
-        CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
-    FROM [logging].[ufn_Queues]() AS q;
+INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
+    N''readers running'', q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders),
+    N''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'', NULL
+FROM #queues AS q
+CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;', 1);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What only the server knows: asked as the caller, since a user of one database is nobody   */
-    /*    to the server (F-240)                                                                     */
-    /* ----------------------------------------------------------------------------------------- */
+    /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
-
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+        SET @blind = 1;
+    REVERT;
+    IF @blind = 1
     BEGIN
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        DELETE FROM @parts WHERE IsOfServer = 1;
+        INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
-            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. GRANT VIEW SERVER STATE TO your login, or ask somebody who has it.');
-    END
-    ELSE
-    BEGIN
-        /* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started
-           any more, and changing the procedure does not help (F-255). */
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 1, N'activation stuck', q.QueueName, CONCAT(m.state, N', about ', q.Messages, N' messages'),
-            CONCAT(N'A reader ended without RECEIVE. Mend it, then ALTER QUEUE ', N'[logging]', N'.', QUOTENAME(q.QueueName),
-                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
-        FROM @queues AS q
-        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        WHERE m.state = N'NOTIFIED'
-          AND ISNULL(q.Messages, 1) > 0
-          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
-                          WHERE t.queue_id = q.QueueId AND t.database_id = @database);
-
-        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule. Of
-           several the one that was started last: the others have come to theirs, or it would not have
-           been started. Both times are the server's local ones. */
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', r.Session, N', ', DATEDIFF(second, r.StartedAt, GETDATE()), N' s'),
-            CONCAT(N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. What the monitor does after a KILL is not documented: if it stays NOTIFIED, ALTER QUEUE ', N'[logging]', N'.', QUOTENAME(q.QueueName),
-                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
-        FROM @queues AS q
-        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
-                     FROM sys.dm_broker_activated_tasks AS t
-                     INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
-                     WHERE t.queue_id = q.QueueId AND t.database_id = @database
-                     ORDER BY es.login_time DESC) AS r
-        WHERE m.state = N'NOTIFIED'
-          AND r.StartedAt < DATEADD(second, -60, GETDATE());
-
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 1, N'no queue monitor', q.QueueName, NULL,
-            N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
-        FROM @queues AS q
-        WHERE q.IsActive = 1
-          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m
-                          WHERE m.queue_id = q.QueueId AND m.database_id = @database);
-
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
-            N'readers running', q.QueueName, CONCAT(r.Running, N' of ', q.MaxReaders),
-            N'At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'
-        FROM @queues AS q
-        CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-                     WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;
+            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.');
     END;
 
-    REVERT;
+    WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
+    BEGIN
+        SELECT TOP (1) @part = p.PartId, @name = p.Part, @query = p.Query, @isOfServer = p.IsOfServer
+        FROM @parts AS p
+        WHERE p.PartId > @part
+        ORDER BY p.PartId;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  The answer                                                                               */
-    /* ----------------------------------------------------------------------------------------- */
-    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice
-    FROM @found AS f
+        BEGIN TRY
+            IF @isOfServer = 1
+                EXECUTE AS CALLER;
+            EXECUTE sys.sp_executesql @query, N'@database int', @database = @database;
+            IF @isOfServer = 1
+                REVERT;
+        END TRY
+        BEGIN CATCH
+            IF @isOfServer = 1
+                REVERT;
+            IF XACT_STATE() = -1
+                THROW;                  /* in a caller's transaction that can only be rolled back */
+            INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
+            VALUES (50, N'not looked at', @name, CONCAT(N'error ', ERROR_NUMBER()),
+                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys runs install.sql again.'), 1000));
+        END CATCH;
+        IF @Debug = 1
+            PRINT CONCAT(@name, N': done.');
+    END;
+
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
+    FROM #found AS f
     ORDER BY f.Priority, f.Finding, f.ObjectName;
 
-    SELECT @worst = MIN(f.Priority) FROM @found AS f;
+    SELECT @worst = MIN(f.Priority) FROM #found AS f;
     RETURN ISNULL(@worst, 200);
 END;
 GO
@@ -5319,11 +5815,6 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -5332,6 +5823,8 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
+
+    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -5346,8 +5839,15 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50176, N'usp_PurgeDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF @deadLetterId IS NULL
         SET @olderThanDays = ISNULL(@olderThanDays, 30);
     IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
@@ -5440,61 +5940,64 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgeLanding.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_PurgeLanding]
-    @olderThanDays int = NULL,          /* NULL: retention.landing_days of the configuration */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: retention.landing_days = 30 */
     @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
     @batch int = 4000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Removes landed rows that are old enough and that every reader has acknowledged, oldest first, a
-   small transaction after the other. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below
-   binary(8), Affected bigint. */
+/* Removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;                  /* one statement a transaction: nothing to save */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
-    DECLARE @below binary(8);
-    DECLARE @young binary(8);
-    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     DECLARE @rows bigint = 0;
-    DECLARE @deleted int = 1;
-    DECLARE @line nvarchar(400);
+    DECLARE @found int = 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLanding: removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+        PRINT N'usp_PurgeLanding: Removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
   @olderThanDays  age in days, 0 to 36500; default: retention.landing_days = 30
   @upTo           only rows with RowVersion < @upTo; default: what every reader has acknowledged.
                   With readers it can only lower that mark; without any it must be given.
   @batch          rows of one transaction, 1 to 4900; default 4000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
-Examples:
-  EXECUTE ' + N'[logging].[usp_PurgeLanding]' + N' @olderThanDays = 30;
-  EXECUTE ' + N'[logging].[usp_PurgeLanding]' + N' @olderThanDays = 30, @WhatIf = 0;';
+Example: EXECUTE [logging].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgeLanding must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 30);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
-    /* 5,000 locks of one statement on one table make the server try for a lock on the whole table
-       (F-166), and then inserts would wait. */
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
 
+    DECLARE @below binary(8);
+    DECLARE @young binary(8);
+    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [logging].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
         SET @below = @upTo;
@@ -5506,14 +6009,11 @@ Examples:
         THROW 50180, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  How far: batches are in the order of landing, so the first young row ends it; in which     */
-    /*    order a batch's own rows are matters not (F-365). What a late commit left is for next time */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* A mark of the operator's may lie ahead: what is not committed yet, or lands while this runs, is
-       not seen by the look below and is young all the same. */
+    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
+       batch's own rows are matters not (F-365). What a late commit left is for next time. A mark of the
+       operator's may lie ahead: what is not committed yet is not seen by the look below and is young. */
     IF @below > @active
         SET @below = @active;
 
@@ -5527,23 +6027,16 @@ Examples:
         SET @below = @young;
 
     IF @Debug = 1
-    BEGIN
-        SET @line = CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
-        PRINT @line;
-    END;
+        PRINT CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Show, or delete from the old end; inserts are at the other and never met                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* From the old end; inserts are at the other and never met. */
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [logging].[Landing] AS l
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
         WHERE l.RowVersion < @below;
-    END;
 
-    WHILE @WhatIf = 0 AND @deleted > 0
+    WHILE @WhatIf = 0 AND @found > 0
     BEGIN
         DELETE o
         FROM
@@ -5557,18 +6050,15 @@ Examples:
             ORDER BY l.RowVersion
         ) AS o;
 
-        SET @deleted = @@ROWCOUNT;
-        SET @rows = @rows + @deleted;
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
         IF @Debug = 1
-        BEGIN
-            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
-            PRINT @line;
-        END;
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [logging].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @below AS Below, @rows AS Affected;
 
@@ -5580,21 +6070,16 @@ GO
 -- 78_usp_PurgeLogs.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_PurgeLogs]
     @olderThanDays int = NULL,          /* 0 to 36500; NULL: 30 */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show how many would be removed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each batch */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, 1,000 per transaction.
+/* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the slices, each of which is visited once */
-
     DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -5602,23 +6087,37 @@ BEGIN
     DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
+    DECLARE @operatorRows bigint = 0;
+    DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
+
+    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only), ErrorLog, and OperatorLog (there
+of more than 400 days at least).
   @olderThanDays  0 to 36500 days; 30 by default
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show; 0: do it
   @Debug          1: print each batch
 Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50188, N'usp_PurgeLogs must be called outside a transaction: it commits every 1,000 rows.', 1;
-    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
-        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500 OR (@WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL)
+        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1. @reason must say why.', 1;
 
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @longAgo = DATEADD(day, -CASE WHEN @days > 400 THEN @days ELSE 400 END, SYSUTCDATETIME());
 
     IF @WhatIf = 1
     BEGIN
@@ -5628,6 +6127,7 @@ Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SELECT @errorRows = COUNT_BIG(*) FROM [logging].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+        SELECT @operatorRows = COUNT_BIG(*) FROM [logging].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.AddedUtc < @longAgo;
     END;
 
     /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
@@ -5672,14 +6172,26 @@ Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             PRINT CONCAT(N'ErrorLog: ', @batch, N' rows');
     END;
 
-    IF @WhatIf = 0 AND @conversations + @errorRows > 0
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        INSERT INTO [logging].[OperatorLog] (Action, Detail)
-        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors older than ', @days, N' days'));
+        DELETE TOP (1000) ol
+        FROM [logging].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE ol.AddedUtc < @longAgo;
+        SET @batch = @@ROWCOUNT;
+        SET @operatorRows = @operatorRows + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'OperatorLog: ', @batch, N' rows');
+    END;
+
+    IF @WhatIf = 0 AND @conversations + @errorRows + @operatorRows > 0
+    BEGIN
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors, ', @operatorRows, N' actions older than ', @days, N' days'), @reason);
     END;
 
     SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
-    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows), (N'OperatorLog', @operatorRows)) AS t(TableName, LogRows);
 
     RETURN 0;
 END;
@@ -5688,75 +6200,76 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgePoison.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_PurgePoison]
-    @olderThanDays int = NULL,          /* NULL: retention.log_days of the configuration */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: retention.log_days = 30 */
     @batch int = 1000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Forgets failed attempts of conversations that are gone. One that ends in order takes its own along;
-   these are of dialogs ended by hand or WITH CLEANUP. Returns one row: WhatIf bit, OlderThanUtc
-   datetime2(3), Affected bigint. */
+/* Forgets failed attempts (PoisonAttempt) of conversations that are gone: one that ends in order takes its own along.
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
-    DECLARE @deleted int = 1;
-    DECLARE @line nvarchar(400);
+    DECLARE @found int = 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
-  @olderThanDays  days since the last attempt, 0 to 36500; default: retention.log_days = 30
+        PRINT N'usp_PurgePoison: Forgets failed attempts (PoisonAttempt) of conversations that are gone: one that ends in order takes its own along.
+  @olderThanDays  age in days, 0 to 36500; default: retention.log_days = 30
   @batch          rows of one transaction, 1 to 4900; default 1000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
-Example:
-  EXECUTE ' + N'[logging].[usp_PurgePoison]' + N' @olderThanDays = 30, @WhatIf = 0;';
+Example: EXECUTE [logging].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 30);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
     IF @errors <> N''
     BEGIN
         SET @errors = RTRIM(@errors);
         THROW 50184, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Show, or delete. READPAST: a row a receiver is using is of a live conversation             */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [logging].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK)
+            WITH (READPAST, READCOMMITTEDLOCK)      /* a row a receiver is using is of a live conversation */
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
                               WITH (NOLOCK)         /* a handle is never used again (F-126) */
                           WHERE ce.conversation_handle = pa.ConversationHandle);
-    END;
 
-    WHILE @WhatIf = 0 AND @deleted > 0
+    WHILE @WhatIf = 0 AND @found > 0
     BEGIN
         DELETE TOP (@batch) pa
         FROM [logging].[PoisonAttempt] AS pa
@@ -5764,21 +6277,18 @@ Example:
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
-                              WITH (NOLOCK)         /* as above */
+                              WITH (NOLOCK)         /* a handle is never used again (F-126) */
                           WHERE ce.conversation_handle = pa.ConversationHandle);
 
-        SET @deleted = @@ROWCOUNT;
-        SET @rows = @rows + @deleted;
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
         IF @Debug = 1
-        BEGIN
-            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
-            PRINT @line;
-        END;
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [logging].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 
@@ -5789,28 +6299,65 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_PurgeSendLedger.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_PurgeSendLedger]
-    @olderThanDays int = NULL,          /* 1 to 36500; NULL: 30 */
+    @olderThanDays int = NULL,          /* 1 to 36500; NULL: retention.log_days = 30 */
     @batch int = 4000,                  /* rows of one transaction */
+    @reason nvarchar(400) = N'retention',   /* why: kept in OperatorLog */
     @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,
-    @Help bit = 0
+    @Debug bit = 0,                     /* 1: print each step */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Forgets which pieces of jobs were sent long ago. A piece that is run again after that is sent again:
-   keep longer than any job may be run again. Returns one row: WhatIf bit, OlderThanUtc datetime2(3),
-   Affected bigint. */
+/* Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
+   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
+   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
-
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeSendLedger: Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
+  @olderThanDays  age in days, 1 to 36500; default: retention.log_days = 30
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @reason         why; ''retention'' by default; kept with your login in OperatorLog
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example: EXECUTE [logging].[usp_PurgeSendLedger] @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    SET @olderThanDays = ISNULL(@olderThanDays, 30);
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 1 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 1 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50244, @errors, 1;
+    END;
+
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
     DECLARE @pieces TABLE
     (
         JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
@@ -5820,48 +6367,11 @@ BEGIN
         PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
     );
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help, inputs                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @Help = 1
-    BEGIN
-        PRINT N'usp_PurgeSendLedger: forgets which pieces of jobs were sent long ago. A forgotten piece that is run again is sent again.
-  @olderThanDays  age in days, 1 to 36500; 30 (retention.log_days) by default
-  @batch          rows of one transaction, 1 to 4900; default 4000
-  @WhatIf         1 (default): only show what would go; 0: delete
-  @Debug          1: print each step
-Example:
-  EXECUTE ' + N'[logging].[usp_PurgeSendLedger]' + N' @olderThanDays = 90, @WhatIf = 0;';
-        RETURN 0;
-    END;
-
-    IF @@TRANCOUNT <> 0
-        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
-    IF ISNULL(@days, 0) NOT BETWEEN 1 AND 36500
-        SET @errors = @errors + N'@olderThanDays must be 1 to 36500 (NULL only where [retention].log_days is above 0). ';
-    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
-        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
-    IF @WhatIf IS NULL
-        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
-    IF @errors <> N''
-    BEGIN
-        SET @errors = RTRIM(@errors);
-        THROW 50244, @errors, 1;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Oldest first, looked up holding nothing, deleted by key; a row in use is passed over       */
-    /* ----------------------------------------------------------------------------------------- */
-    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
-
     IF @WhatIf = 1
-    BEGIN
         SELECT @rows = COUNT_BIG(*)
         FROM [logging].[SendLedger] AS sl
-            /* READPAST, READCOMMITTEDLOCK: a figure to look at; waits for nobody. */
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)  /* waits for nobody */
         WHERE sl.SentUtc < @before;
-    END;
 
     WHILE @WhatIf = 0 AND @found > 0
     BEGIN
@@ -5889,8 +6399,8 @@ Example:
     END;
 
     IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [logging].[OperatorLog] (Action, Detail)
-        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 
@@ -5899,7 +6409,138 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 78_usp_ReplayDeadLetter.procedure.sql
+-- 78_usp_ReorganizeQueue.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_ReorganizeQueue]
+    @queue nvarchar(128) = NULL,        /* NULL: both */
+    @rebuild bit = 0,                   /* 1: REBUILD instead of REORGANIZE: all pages anew, in one transaction */
+    @waitSeconds int = 30,              /* 0 to 3600: how long to wait for readers that are at work */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each try */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* For an operator: puts the pages of a queue in order after a backlog. A long backlog leaves them half empty and
+   full of ghosts, and RECEIVE then reads many for each message. Both forms are offline: the queue is locked
+   until they are through, and who sends or receives waits (F-500). REORGANIZE keeps what it has done when it
+   is stopped; REBUILD does not.
+   ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
+   two seconds at a time and lets them pass in between.
+   Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
+   Returns 0, or 1: not all is done; call again. */
+BEGIN
+    DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @name nvarchar(128);
+    DECLARE @deadline datetime2(3);
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_ReorganizeQueue puts the pages of queues of configuration logging in order.
+  @queue        its name; NULL: both queues of the configuration that are in this database
+  @rebuild      1: REBUILD instead of REORGANIZE: all pages anew, in one transaction, with room for them in the log
+  @waitSeconds  0 to 3600, 30 by default: how long to wait for readers that are at work
+  @reason       why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf       1 (default): only show; 0: do it
+  @Debug        1: print each try
+Example: EXECUTE [logging].[usp_ReorganizeQueue] @reason = N''disk is free again'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50281, N'usp_ReorganizeQueue must be called outside a transaction: altering a queue keeps its senders waiting until the end of one.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+    SET LOCK_TIMEOUT 2000;              /* see above */
+
+    IF @queue IS NOT NULL AND @queue NOT IN (N'InitiatorQueue', N'TargetQueue')
+        SET @errors = @errors + N'@queue must be InitiatorQueue or TargetQueue, or NULL for both. ';
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50280, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    INSERT INTO @queues (QueueName, Figure, IsDue)
+    SELECT q.QueueName, CONCAT(N'about ', q.Messages, N' messages'), 1
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.QueueName = ISNULL(@queue, q.QueueName);
+
+    /* A level below, so that a right that is missing is told and stops nothing. */
+    CREATE TABLE #pages (QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL, Pages bigint NULL, FragmentationPercent float NULL);
+    BEGIN TRY
+        EXECUTE sys.sp_executesql N'INSERT INTO #pages (QueueName, Pages, FragmentationPercent) SELECT p.QueueName, p.Pages, p.FragmentationPercent FROM [logging].[ufn_QueuePages]() AS p;';
+        UPDATE q
+        SET Figure = CONCAT(q.Figure, N', ', p.Pages, N' pages, ', CONVERT(int, p.FragmentationPercent), N' % out of order')
+        FROM @queues AS q
+        INNER JOIN #pages AS p ON p.QueueName = q.QueueName;
+    END TRY
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        UPDATE @queues SET Figure = LEFT(CONCAT(Figure, N', pages not seen: ', ERROR_MESSAGE()), 200);
+    END CATCH;
+
+    WHILE @WhatIf = 0 AND EXISTS (SELECT 1 FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL)
+    BEGIN
+        SELECT TOP (1) @name = q.QueueName FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL ORDER BY q.QueueName;
+        BEGIN TRY
+            IF @name = N'InitiatorQueue'
+            BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
+                IF @rebuild = 1
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REBUILD;';
+                ELSE
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[InitiatorQueue] REORGANIZE;';
+            END;
+            IF @name = N'TargetQueue'
+            BEGIN
+                /* As text: tools that read T-SQL, Microsoft's own parser among them, do not know these two. */
+                IF @rebuild = 1
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REBUILD;';
+                ELSE
+                    EXECUTE sys.sp_executesql N'ALTER QUEUE [logging].[TargetQueue] REORGANIZE;';
+            END;
+            UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
+            INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason) VALUES (N'reorganize queue', @name, @reason);
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF @Debug = 1
+                PRINT CONCAT(@name, N': ', ERROR_MESSAGE());
+            IF ERROR_NUMBER() <> 1222 OR SYSUTCDATETIME() >= @deadline
+                UPDATE @queues
+                SET Outcome = LEFT(CASE WHEN ERROR_NUMBER() = 1222 THEN N'not done: readers or senders were at work on it all the time; call again'
+                                        ELSE CONCAT(N'failed: ', ERROR_MESSAGE()) END, 400)
+                WHERE QueueName = @name;
+            ELSE
+                WAITFOR DELAY '00:00:00.500';
+        END CATCH;
+    END;
+
+    SELECT q.QueueName, q.Figure, ISNULL(q.Outcome, CASE WHEN q.IsDue = 0 THEN N'nothing to do' ELSE N'would be done' END) AS Outcome
+    FROM @queues AS q
+    ORDER BY q.QueueName;
+
+    RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
+END;
+GO-- 78_usp_ReplayDeadLetter.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_ReplayDeadLetter]
     @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
     @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
@@ -5910,37 +6551,20 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReplayDeadLetter]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Sends dead letters again, byte by byte as they were (a message id, a key's number and the sender in
-   its envelope are kept), in sequence order, on one private dialog that is closed at once. One
-   transaction marks and sends them, so none is replayed twice and none is marked and not sent. At most
-   1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
+/* Sends dead letters again, byte by byte as they were (a message id, a key's number and the sender in its
+   envelope are kept): those of one conversation in sequence order, on one private dialog that is closed at
+   once, in one transaction that marks and sends them. So none is replayed twice and none is marked and not
+   sent. Where that fails they are tried one by one: a bad letter stays, is named, and stops no other. At
+   most 1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
    MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
 BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-
-    DECLARE @letters TABLE
-    (
-        DeadLetterId bigint NOT NULL PRIMARY KEY,
-        ConversationHandle uniqueidentifier NOT NULL,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NULL,
-        Body varbinary(max) NULL
-    );
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @firstHandle uniqueidentifier;
-    DECLARE @messages [logging].[ReceivedBatch];
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs                                                                          */
-    /* ----------------------------------------------------------------------------------------- */
+    SET NOCOUNT ON;
+
     IF @Help = 1
     BEGIN
         PRINT N'usp_ReplayDeadLetter sends dead letters of configuration logging again, as they were.
@@ -5954,8 +6578,15 @@ A letter whose cause is not mended comes back as a new dead letter.';
         RETURN 0;
     END;
 
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
     IF @@TRANCOUNT <> 0
-        THROW 50171, N'usp_ReplayDeadLetter must be called outside a transaction: marks and messages are committed together, at once.', 1;
+        THROW 50171, N'usp_ReplayDeadLetter must be called outside a transaction: it sends in transactions of its own.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
     IF @deadLetterId IS NULL
         SET @errors = @errors + N'@deadLetterId must name a dead letter. ';
     IF @lastId < @deadLetterId OR @lastId - @deadLetterId > 999
@@ -5970,9 +6601,55 @@ A letter whose cause is not mended comes back as a new dead letter.';
         THROW 50170, @errors, 1;
     END;
 
-    IF @WhatIf = 0
+    DECLARE @letters TABLE
+    (
+        Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        DeadLetterId bigint NOT NULL UNIQUE,
+        ConversationHandle uniqueidentifier NOT NULL,
+        Unit int NOT NULL,              /* what goes in one transaction */
+        Outcome nvarchar(200) NULL
+    );
+    DECLARE @marked TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
+    DECLARE @unit int = 0;
+    DECLARE @outcome nvarchar(200);
+    DECLARE @firstHandle uniqueidentifier;
+    DECLARE @newHandle uniqueidentifier;
+    DECLARE @messages [logging].[ReceivedBatch];
+    DECLARE @sent bigint;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Which, conversation by conversation, each in its own order                               */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @letters (DeadLetterId, ConversationHandle, Unit, Outcome)
+    SELECT o.DeadLetterId, o.ConversationHandle, DENSE_RANK() OVER (ORDER BY o.FirstId), o.Outcome
+    FROM
+    (
+        SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence,
+            MIN(dl.DeadLetterId) OVER (PARTITION BY dl.ConversationHandle) AS FirstId,
+            CONVERT(nvarchar(200), NULL) AS Outcome
+        FROM [logging].[DeadLetter] AS dl
+            /* READPAST: a letter that is just being written or replayed is somebody's; activation never
+               waits for us, and we not for it. FORCESEEK: the range only. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
+          AND dl.HandledUtc IS NULL
+          AND dl.MessageType IN (N'//redial/logging/event')
+    ) AS o
+    ORDER BY o.FirstId, o.MessageSequence, o.DeadLetterId;
+
+    WHILE @WhatIf = 0
     BEGIN
+        SELECT TOP (1) @unit = l.Unit, @firstHandle = l.ConversationHandle
+        FROM @letters AS l
+        WHERE l.Unit >= @unit AND l.Outcome IS NULL
+        ORDER BY l.Unit;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
         BEGIN TRY
+            DELETE FROM @marked;
+            DELETE FROM @messages;
+            SET @outcome = NULL;
             BEGIN TRANSACTION;
 
             /* ------------------------------------------------------------------------------------ */
@@ -5981,7 +6658,7 @@ A letter whose cause is not mended comes back as a new dead letter.';
             IF EXISTS (SELECT 1 FROM [logging].[Gate] AS g
                            WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)
                        WHERE g.ConfigId = 1 AND g.IsOpen = 0)
-                THROW 50172, N'The gate is closed: this configuration is being drained. Nothing was replayed. Next: usp_OpenGate, then call again.', 1;
+                THROW 50172, N'The gate is closed: this configuration is being drained. Next: usp_OpenGate, then call again.', 1;
 
             /* ------------------------------------------------------------------------------------ */
             /* 3  Mark first: the mark is the right to send, and two operators cannot both have it     */
@@ -5991,53 +6668,61 @@ A letter whose cause is not mended comes back as a new dead letter.';
                 HandledBy = ORIGINAL_LOGIN(),
                 Handling = N'replayed',
                 HandlingReason = @reason
-            OUTPUT INSERTED.DeadLetterId, INSERTED.ConversationHandle, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
-            INTO @letters (DeadLetterId, ConversationHandle, MessageSequence, MessageType, Body)
+            OUTPUT INSERTED.DeadLetterId, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
+            INTO @marked (DeadLetterId, MessageSequence, MessageType, Body)
             FROM [logging].[DeadLetter] AS dl
-                /* READPAST: a letter that is just being written or replayed is somebody's; activation
-                   never waits for us, and we not for it. ROWLOCK, FORCESEEK: the range only. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+                /* READPAST: as above. ROWLOCK, FORCESEEK: the range only. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
             WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
               AND dl.HandledUtc IS NULL
-              AND dl.MessageType IN (N'//redial/logging/event');
+              AND dl.DeadLetterId IN (SELECT l.DeadLetterId FROM @letters AS l WHERE l.Unit = @unit AND l.Outcome IS NULL);
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  Send, conversation by conversation, each in its own order                            */
-            /* ------------------------------------------------------------------------------------ */
             INSERT INTO @messages (MessageSequence, MessageType, Body)
-            SELECT l.MessageSequence, l.MessageType, l.Body
-            FROM @letters AS l
-            ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
-            SET @replayed = @@ROWCOUNT;
+            SELECT m.MessageSequence, m.MessageType, m.Body
+            FROM @marked AS m
+            ORDER BY m.MessageSequence, m.DeadLetterId;
+            SET @sent = @@ROWCOUNT;
 
-            IF @replayed > 0
+            IF @sent > 0
             BEGIN
-                SET @firstHandle = (SELECT TOP (1) l.ConversationHandle FROM @letters AS l ORDER BY l.DeadLetterId);
                 EXECUTE [logging].[usp_SendPrivately] @messages = @messages, @resendOf = @firstHandle,
                     @reason = N'usp_ReplayDeadLetter', @handle = @newHandle OUTPUT;
 
                 INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
-                VALUES (N'replay dead letters',
-                    CONCAT(@replayed, N' of ', @deadLetterId, N' to ', @lastId, N', on conversation ', @newHandle), @reason);
+                SELECT N'replay dead letters', CONCAT(@sent, N' from ', MIN(m.DeadLetterId), N' to ', MAX(m.DeadLetterId), N', on conversation ', @newHandle), @reason
+                FROM @marked AS m;
             END;
 
             COMMIT TRANSACTION;
+            SET @replayed = @replayed + @sent;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            THROW;
+            IF ERROR_NUMBER() = 50172 AND @replayed = 0
+                THROW;
+            SET @outcome = LEFT(CONCAT(N'kept: failed with ', ERROR_NUMBER(), CASE WHEN ERROR_NUMBER() = 8429 THEN N' (the target refuses it)' END, N': ', ERROR_MESSAGE()), 200);
         END CATCH;
+
+        /* Of several one may be bad: one by one then, behind all others. */
+        IF @outcome IS NOT NULL AND (SELECT COUNT(*) FROM @letters AS l WHERE l.Unit = @unit AND l.Outcome IS NULL) > 1
+            UPDATE @letters SET Unit = 1000 + Position WHERE Unit = @unit AND Outcome IS NULL;
+        ELSE
+            UPDATE l
+            SET Outcome = ISNULL(@outcome, CASE WHEN m.DeadLetterId IS NULL THEN N'kept: it is in use now; call again' ELSE N'replayed' END)
+            FROM @letters AS l
+            LEFT OUTER JOIN @marked AS m ON m.DeadLetterId = l.DeadLetterId
+            WHERE l.Unit = @unit AND l.Outcome IS NULL;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Replayed so far: ', @replayed, N'; ', @outcome);
     END;
 
-    IF @Debug = 1
-        PRINT CONCAT(N'Replayed: ', @replayed, N', conversation ', ISNULL(CONVERT(nvarchar(36), @newHandle), N'none'));
-
     /* ----------------------------------------------------------------------------------------- */
-    /* 5  What became of each                                                                      */
+    /* 4  What became of each                                                                      */
     /* ----------------------------------------------------------------------------------------- */
     SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence, dl.MessageType, DATALENGTH(dl.Body) AS BodyBytes,
-        CASE WHEN l.DeadLetterId IS NOT NULL THEN N'replayed'
+        CASE WHEN l.Outcome IS NOT NULL THEN l.Outcome
              WHEN dl.HandledUtc IS NOT NULL
                  THEN CONCAT(N'kept: ', dl.Handling, N' at ', CONVERT(nvarchar(19), dl.HandledUtc, 120), N' UTC by ', dl.HandledBy)
              WHEN ISNULL(dl.MessageType, N'') NOT IN (N'//redial/logging/event')
@@ -6045,7 +6730,7 @@ A letter whose cause is not mended comes back as a new dead letter.';
              WHEN @WhatIf = 1 THEN N'would be replayed'
              ELSE N'kept: it is in use now; call again' END AS Outcome
     FROM [logging].[DeadLetter] AS dl
-        WITH (READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
     LEFT OUTER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
     WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
     ORDER BY dl.DeadLetterId;
@@ -6055,7 +6740,277 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 79_modules.signature.sql
+-- 78_usp_Resend.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_Resend]
+    @handle uniqueidentifier = NULL,    /* this dialog; NULL: all that are over */
+    @most bigint = 100000,              /* 1 and up: a dialog with more copies is left alone */
+    @olderThanSeconds int = 0,          /* younger copies are left alone */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* For an operator: usp_ResendStranded and usp_ResendPending, with a look before and a word after.
+   Result set, one row a dialog, at most 10,000: ConversationId uniqueidentifier, Handle uniqueidentifier
+   (NULL: its initiator's side is gone), Messages bigint (at most so many), Outcome nvarchar(200). Returns 0. */
+BEGIN
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @dialogs TABLE
+    (
+        ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NULL,
+        State char(2) NULL,
+        Messages bigint NOT NULL
+    );
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @first bigint;
+    DECLARE @dialogsSeen int = 0;
+    DECLARE @code int = 0;
+    DECLARE @result int = 0;
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Resend sends again what dialogs of configuration logging have left that cannot deliver it any more:
+they failed and were too large for activation, or somebody ended them by hand.
+  @handle            this dialog (the initiator''s handle), open or not: it is given up; NULL: all that are over
+  @most              1 and up, 100000 by default: a dialog with more messages is left alone
+  @olderThanSeconds  0 by default: younger messages are left alone (not with @handle)
+  @reason            why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf            1 (default): only show; 0: do it
+  @Debug             1: print each step
+Each dialog goes in one transaction: see first that there is room in the log for about three times the
+bytes of the largest. What cannot be sent again is in DeadLetter afterwards. Look first: [logging].[vw_Unlanded].
+Example: EXECUTE [logging].[usp_Resend] @reason = N''somebody ended dialogs'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50261, N'usp_Resend must be called outside a transaction: each dialog goes in one of its own.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF ISNULL(@most, 0) NOT BETWEEN 1 AND 2000000000
+        SET @errors = @errors + N'@most must be 1 to 2000000000. ';
+    IF ISNULL(@olderThanSeconds, -1) < 0
+        SET @errors = @errors + N'@olderThanSeconds must be 0 or more. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50260, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Which: one seek a dialog. NOLOCK: a list; what is called below looks again under locks    */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @handle IS NOT NULL
+        INSERT INTO @dialogs (ConversationId, Handle, State, Messages)
+        SELECT ce.conversation_id, ce.conversation_handle, ce.state,
+            (SELECT COUNT_BIG(*) FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id)
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE ce.conversation_handle = @handle AND ce.is_initiator = 1
+          AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator';
+    ELSE
+        WHILE @dialogsSeen < 10000
+        BEGIN
+            SET @first = NULL;
+            SELECT TOP (1) @conversationId = sm.ConversationId, @first = sm.MessageSequence
+            FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+            WHERE sm.ConversationId > @conversationId
+            ORDER BY sm.ConversationId, sm.MessageSequence;
+            IF @first IS NULL
+                BREAK;
+            SET @dialogsSeen = @dialogsSeen + 1;
+
+            /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */
+            INSERT INTO @dialogs (ConversationId, Handle, State, Messages)
+            SELECT @conversationId, ce.conversation_handle, ce.state, l.LastSequence - @first + 1
+            FROM (SELECT MAX(sm.MessageSequence) AS LastSequence FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                  WHERE sm.ConversationId = @conversationId) AS l
+            LEFT OUTER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_id = @conversationId AND ce.is_initiator = 1
+            WHERE l.LastSequence IS NOT NULL
+              AND (ce.state IS NULL OR ce.state NOT IN ('SO', 'CO'));
+        END;
+
+    IF @handle IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @dialogs)
+        THROW 50260, N'@handle must be the initiator''s handle of a conversation of service ''//redial/logging/initiator'' that is still there; see vw_Conversations. Nothing was done.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Send                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+    BEGIN
+        INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+        SELECT N'resend', CONCAT(COUNT(*), N' dialogs', N', conversation ' + CONVERT(nvarchar(36), @handle)), @reason FROM @dialogs;
+
+        IF @handle IS NULL
+            EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @olderThanSeconds, @most = @most;
+        ELSE IF NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.Messages > @most)
+        BEGIN
+            /* What activation wrote down of its Error message. */
+            SELECT @code = ISNULL(cl.Code, 0) FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) WHERE cl.Handle = @handle;
+            EXECUTE @result = [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @reason;
+        END;
+        IF @Debug = 1
+            PRINT CONCAT(N'Returned ', @result);
+    END;
+
+    SELECT d.ConversationId, d.Handle, d.Messages,
+        CASE WHEN d.Messages > @most THEN CONCAT(N'kept: more than @most = ', @most, N' messages; see that there is room in the log, then call with a larger @most')
+             WHEN @WhatIf = 1 THEN N'would be sent again'
+             WHEN NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = d.ConversationId)
+                 THEN N'sent again, or in DeadLetter: see vw_DeadLetters'
+             WHEN @result = 1 THEN N'kept: a reader of the target is at work on it; call again'
+             ELSE N'kept: too young, in use now, or it failed; see vw_Errors' END AS Outcome
+    FROM @dialogs AS d
+    ORDER BY d.ConversationId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_StartQueue.procedure.sql
+CREATE OR ALTER PROCEDURE [logging].[usp_StartQueue]
+    @queue nvarchar(128) = NULL,        /* NULL: both */
+    @restart bit = 0,                   /* 1: also switch activation off and on, where a reader is stuck */
+    @waitSeconds int = 30,              /* 0 to 3600: how long to wait for readers that are at work */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each try */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* For an operator: switches a queue and its activation on, with procedure, readers and the other properties
+   the configuration says. What switched it off is not mended by this: see vw_Errors first; five rollbacks in
+   a row would switch it off again (F-118). Only what differs is altered, unless @restart = 1.
+   ALTER QUEUE waits for every open RECEIVE, and who sends or receives waits behind it (F-130): so it waits
+   two seconds at a time and lets them pass in between.
+   Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
+   Returns 0, or 1: not all is done; call again. */
+BEGIN
+    DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @name nvarchar(128);
+    DECLARE @deadline datetime2(3);
+
+    SET NOCOUNT ON;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_StartQueue switches queues and their activation on, as configuration logging says.
+  @queue        its name; NULL: both queues of the configuration that are in this database
+  @restart      1: also switch activation off and on, where a reader ended without RECEIVE
+  @waitSeconds  0 to 3600, 30 by default: how long to wait for readers that are at work
+  @reason       why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf       1 (default): only show; 0: do it
+  @Debug        1: print each try
+Example: EXECUTE [logging].[usp_StartQueue] @reason = N''disk is free again'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50271, N'usp_StartQueue must be called outside a transaction: altering a queue keeps its senders waiting until the end of one.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+    SET LOCK_TIMEOUT 2000;              /* see above */
+
+    IF @queue IS NOT NULL AND @queue NOT IN (N'InitiatorQueue', N'TargetQueue')
+        SET @errors = @errors + N'@queue must be InitiatorQueue or TargetQueue, or NULL for both. ';
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50270, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    INSERT INTO @queues (QueueName, Figure, IsDue)
+    SELECT q.name,
+        CONCAT(N'queue ', CASE WHEN q.is_receive_enabled = 1 AND q.is_enqueue_enabled = 1 THEN N'on' ELSE N'OFF' END,
+            N', activation ', CASE WHEN q.is_activation_enabled = 1 THEN N'on' ELSE N'OFF' END, N', procedure ', ISNULL(q.activation_procedure, N'NONE'),
+            N', readers ', q.max_readers, N', retention ', q.is_retention_enabled, N', poison handling ', q.is_poison_message_handling_enabled),
+        CASE WHEN ISNULL(@restart, 0) = 0
+              AND q.is_receive_enabled = 1 AND q.is_enqueue_enabled = 1 AND q.is_activation_enabled = 1
+              AND q.is_retention_enabled = 0 AND q.is_poison_message_handling_enabled = 1
+              AND q.max_readers = k.Readers
+              AND OBJECT_ID(q.activation_procedure) = k.ProcedureId
+              AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module') THEN 0 ELSE 1 END
+    FROM (VALUES
+        (OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'), 1, OBJECT_ID(N'[logging].[usp_SenderActivation]', N'P')),
+        (OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'), 1, OBJECT_ID(N'[logging].[usp_TargetActivation]', N'P'))
+    ) AS k(QueueId, Readers, ProcedureId)
+    INNER JOIN sys.service_queues AS q ON q.object_id = k.QueueId
+    WHERE q.name = ISNULL(@queue, q.name);
+
+    WHILE @WhatIf = 0 AND EXISTS (SELECT 1 FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL)
+    BEGIN
+        SELECT TOP (1) @name = q.QueueName FROM @queues AS q WHERE q.IsDue = 1 AND q.Outcome IS NULL ORDER BY q.QueueName;
+        BEGIN TRY
+            IF @name = N'InitiatorQueue'
+            BEGIN
+                IF @restart = 1
+                    ALTER QUEUE [logging].[InitiatorQueue] WITH ACTIVATION (STATUS = OFF);
+                ALTER QUEUE [logging].[InitiatorQueue] WITH STATUS = ON, RETENTION = OFF,
+                    ACTIVATION (STATUS = ON, PROCEDURE_NAME = [logging].[usp_SenderActivation], MAX_QUEUE_READERS = 1, EXECUTE AS SELF),
+                    POISON_MESSAGE_HANDLING (STATUS = ON);
+            END;
+            IF @name = N'TargetQueue'
+            BEGIN
+                IF @restart = 1
+                    ALTER QUEUE [logging].[TargetQueue] WITH ACTIVATION (STATUS = OFF);
+                ALTER QUEUE [logging].[TargetQueue] WITH STATUS = ON, RETENTION = OFF,
+                    ACTIVATION (STATUS = ON, PROCEDURE_NAME = [logging].[usp_TargetActivation], MAX_QUEUE_READERS = 1, EXECUTE AS SELF),
+                    POISON_MESSAGE_HANDLING (STATUS = ON);
+            END;
+            UPDATE @queues SET Outcome = N'done' WHERE QueueName = @name;
+            INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason) VALUES (N'start queue', @name, @reason);
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF @Debug = 1
+                PRINT CONCAT(@name, N': ', ERROR_MESSAGE());
+            IF ERROR_NUMBER() <> 1222 OR SYSUTCDATETIME() >= @deadline
+                UPDATE @queues
+                SET Outcome = LEFT(CASE WHEN ERROR_NUMBER() = 1222 THEN N'not done: readers or senders were at work on it all the time; call again'
+                                        ELSE CONCAT(N'failed: ', ERROR_MESSAGE()) END, 400)
+                WHERE QueueName = @name;
+            ELSE
+                WAITFOR DELAY '00:00:00.500';
+        END CATCH;
+    END;
+
+    SELECT q.QueueName, q.Figure, ISNULL(q.Outcome, CASE WHEN q.IsDue = 0 THEN N'nothing to do' ELSE N'would be done' END) AS Outcome
+    FROM @queues AS q
+    ORDER BY q.QueueName;
+
+    RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
+END;
+GO-- 79_modules.signature.sql
 /* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
    earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
@@ -6232,26 +7187,31 @@ IF EXISTS (SELECT 1
                (N'[logging].[PoisonAttempt]'), (N'[logging].[ReceivedBatch]'), (N'[logging].[SendLedger]'),
                (N'[logging].[SentMessage]'), (N'[logging].[SessionConversations]'), (N'[logging].[Setting]'),
                (N'[logging].[ufn_Conversations]'), (N'[logging].[ufn_HealthBroker]'),
-               (N'[logging].[ufn_HealthConversations]'), (N'[logging].[ufn_HealthData]'), (N'[logging].[ufn_Leaked]'),
-               (N'[logging].[ufn_Pending]'), (N'[logging].[ufn_Queues]'), (N'[logging].[ufn_ReadBatch]'),
-               (N'[logging].[usp_AcknowledgeLanding]'), (N'[logging].[usp_AcquireConversation]'),
-               (N'[logging].[usp_ArmTimer]'), (N'[logging].[usp_BeginConversation]'),
-               (N'[logging].[usp_BeginPartition]'), (N'[logging].[usp_CloseEverlasting]'),
-               (N'[logging].[usp_CloseGate]'), (N'[logging].[usp_Drain]'), (N'[logging].[usp_EndLeaked]'),
-               (N'[logging].[usp_EndPartition]'), (N'[logging].[usp_FindPoison]'), (N'[logging].[usp_Health]'),
-               (N'[logging].[usp_LandBatch]'), (N'[logging].[usp_LandRow]'), (N'[logging].[usp_LogError]'),
-               (N'[logging].[usp_Mark]'), (N'[logging].[usp_MoveCopies]'), (N'[logging].[usp_OpenGate]'),
-               (N'[logging].[usp_PurgeDeadLetter]'), (N'[logging].[usp_PurgeLanding]'), (N'[logging].[usp_PurgeLogs]'),
-               (N'[logging].[usp_PurgePoison]'), (N'[logging].[usp_PurgeSendLedger]'),
-               (N'[logging].[usp_ReadErrorBody]'), (N'[logging].[usp_RecordPoison]'),
-               (N'[logging].[usp_ReplayDeadLetter]'), (N'[logging].[usp_ResendPending]'),
-               (N'[logging].[usp_ResendStranded]'), (N'[logging].[usp_SeesPending]'), (N'[logging].[usp_Send]'),
-               (N'[logging].[usp_SendBatch]'), (N'[logging].[usp_SendEndOfStream]'),
-               (N'[logging].[usp_SenderActivation]'), (N'[logging].[usp_SendMessages]'),
-               (N'[logging].[usp_SendPrivately]'), (N'[logging].[usp_TargetActivation]'),
-               (N'[logging].[vw_Conversations]'), (N'[logging].[vw_DeadLetters]'), (N'[logging].[vw_Errors]'),
-               (N'[logging].[vw_FailedConversations]'), (N'[logging].[vw_Pending]'), (N'[logging].[vw_Queues]'),
-               (N'[logging].[vw_Unlanded]')
+               (N'[logging].[ufn_HealthConversations]'), (N'[logging].[ufn_HealthData]'),
+               (N'[logging].[ufn_HealthPending]'), (N'[logging].[ufn_HealthQueues]'), (N'[logging].[ufn_Leaked]'),
+               (N'[logging].[ufn_Pending]'), (N'[logging].[ufn_QueuePages]'), (N'[logging].[ufn_Queues]'),
+               (N'[logging].[ufn_ReadBatch]'), (N'[logging].[usp_AcknowledgeLanding]'),
+               (N'[logging].[usp_AcquireConversation]'), (N'[logging].[usp_ArmTimer]'),
+               (N'[logging].[usp_BeginConversation]'), (N'[logging].[usp_BeginPartition]'),
+               (N'[logging].[usp_CheckHealth]'), (N'[logging].[usp_CheckMessages]'), (N'[logging].[usp_CloseDialogs]'),
+               (N'[logging].[usp_CloseEverlasting]'), (N'[logging].[usp_CloseGate]'), (N'[logging].[usp_Drain]'),
+               (N'[logging].[usp_EndInitiator]'), (N'[logging].[usp_EndLeaked]'), (N'[logging].[usp_EndLeakedOne]'),
+               (N'[logging].[usp_EndPartition]'), (N'[logging].[usp_EndTarget]'), (N'[logging].[usp_FindPoison]'),
+               (N'[logging].[usp_Health]'), (N'[logging].[usp_InTheWay]'), (N'[logging].[usp_LandBatch]'),
+               (N'[logging].[usp_LandRow]'), (N'[logging].[usp_LogError]'), (N'[logging].[usp_Mark]'),
+               (N'[logging].[usp_MoveCopies]'), (N'[logging].[usp_OpenGate]'), (N'[logging].[usp_PurgeDeadLetter]'),
+               (N'[logging].[usp_PurgeLanding]'), (N'[logging].[usp_PurgeLogs]'), (N'[logging].[usp_PurgePoison]'),
+               (N'[logging].[usp_PurgeSendLedger]'), (N'[logging].[usp_ReadErrorBody]'),
+               (N'[logging].[usp_RecordPoison]'), (N'[logging].[usp_RehearseLanding]'), (N'[logging].[usp_ReopenGate]'),
+               (N'[logging].[usp_ReorganizeQueue]'), (N'[logging].[usp_ReplayDeadLetter]'), (N'[logging].[usp_Resend]'),
+               (N'[logging].[usp_ResendPending]'), (N'[logging].[usp_ResendStranded]'),
+               (N'[logging].[usp_SeesPending]'), (N'[logging].[usp_Send]'), (N'[logging].[usp_SendBatch]'),
+               (N'[logging].[usp_SendEndOfStream]'), (N'[logging].[usp_SenderActivation]'),
+               (N'[logging].[usp_SendMessages]'), (N'[logging].[usp_SendPrivately]'), (N'[logging].[usp_StartQueue]'),
+               (N'[logging].[usp_TargetActivation]'), (N'[logging].[usp_WaitForEnds]'),
+               (N'[logging].[usp_WaitForServer]'), (N'[logging].[vw_Conversations]'), (N'[logging].[vw_DeadLetters]'),
+               (N'[logging].[vw_Errors]'), (N'[logging].[vw_FailedConversations]'), (N'[logging].[vw_Pending]'),
+               (N'[logging].[vw_Queues]'), (N'[logging].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'No queue of schema [logging] was activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -6290,6 +7250,51 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 82_trouble.notification.sql
+/* operations.notify_queue_off is false: what an earlier choice made goes. */
+DECLARE @property int;
+SET XACT_ABORT ON;
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ') AND n.name = N'redial_logging_trouble')
+    DROP EVENT NOTIFICATION [redial_logging_trouble] ON QUEUE [logging].[InitiatorQueue];
+IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
+           WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ') AND n.name = N'redial_logging_trouble')
+    DROP EVENT NOTIFICATION [redial_logging_trouble] ON QUEUE [logging].[TargetQueue];
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/logging/trouble')
+                 AND ep.name = N'Redial.made')
+BEGIN
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/logging/trouble')
+                     AND ep.name = N'Redial.made')
+    BEGIN
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made',
+            @level0type = N'SERVICE', @level0name = N'redial/logging/trouble';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    DROP SERVICE [redial/logging/trouble];
+    COMMIT TRANSACTION;
+END;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[logging].[TroubleQueue]'))
+BEGIN
+    BEGIN TRANSACTION;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+        @level0name = N'logging', @level1type = N'QUEUE', @level1name = N'TroubleQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    DROP QUEUE [logging].[TroubleQueue];
+    COMMIT TRANSACTION;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 85_ledger.grant.sql
 /* Sending in pieces that may be run again: the sender's procedures, the operator's look and purge. The
    table itself is nobody else's: a row made by hand would keep messages from being sent. */
@@ -6306,6 +7311,10 @@ GRANT EXECUTE ON OBJECT::[logging].[usp_Health] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_ReplayDeadLetter] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeDeadLetter] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLogs] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_Resend] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_StartQueue] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_ReorganizeQueue] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_CheckHealth] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Conversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Queues] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Pending] TO [logging_operator];
@@ -6361,9 +7370,9 @@ DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
     (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
-    (N'FUNCTION', N'ufn_ReadEnvelope'), (N'FUNCTION', N'ufn_WriteEnvelope'), (N'PROCEDURE', N'usp_PurgeInbox'),
+    (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -6432,7 +7441,7 @@ INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
   AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
   AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/contract')
-  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
+  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
 BEGIN
@@ -6495,9 +7504,9 @@ BEGIN
         + CASE @releaseClass
             WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
                 + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
-                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_contract_id = @releaseId)
             WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
-            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
             ELSE 0 END;
 
     IF @users > 0
@@ -6602,6 +7611,7 @@ DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial logging: resend stranded, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),
@@ -6646,10 +7656,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4e1b4064dee2137a978f05bfaf477b34df106df6c245fa1952f7146a876835ed'
+           ORDER BY h.DeploymentId DESC), N'') <> N'dd94835edcf3f84cc2ddd6bf38b52ff67ec8068a4523e861ba44a4f70092b485'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'4e1b4064dee2137a978f05bfaf477b34df106df6c245fa1952f7146a876835ed');
+    VALUES (N'logging', N'0.1.0', N'dd94835edcf3f84cc2ddd6bf38b52ff67ec8068a4523e861ba44a4f70092b485');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6686,6 +7696,7 @@ IF @mayAll = 1
 INSERT INTO @jobs (Task, Command, Minutes)
 VALUES
     (N'resend stranded', N'EXECUTE [logging].[usp_ResendStranded];', 5),
+    (N'health', N'EXECUTE [logging].[usp_CheckHealth];', 15),
     (N'purge landing', N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;', 0),
     (N'purge poison', N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;', 0),
     (N'purge logs', N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;', 0),

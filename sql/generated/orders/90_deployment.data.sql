@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b4076791823ddd8a974b9abacb007f23d108be0d5bc01ade83829c11b3f708f8'
+           ORDER BY h.DeploymentId DESC), N'') <> N'17ca43afcb690099c51115a2b84d7dd84964a6cfc748e94d619b620ac78890cb'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'b4076791823ddd8a974b9abacb007f23d108be0d5bc01ade83829c11b3f708f8');
+    VALUES (N'orders', N'0.1.0', N'17ca43afcb690099c51115a2b84d7dd84964a6cfc748e94d619b620ac78890cb');
 END;
 GO
