@@ -13,6 +13,8 @@ AS
 /* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -22,8 +24,6 @@ BEGIN
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

@@ -17,6 +17,8 @@ AS
    Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @dialogs TABLE
     (
         DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
@@ -35,8 +37,6 @@ BEGIN
     DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
     DECLARE @result int;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

@@ -4,7 +4,7 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_EndLeakedOne]
     @handle uniqueidentifier,
     @conversationId uniqueidentifier,
-    @isInitiator bit,
+    @isInitiator bit,                   /* 1: of the side that sends, 0: of the target */
     @action nvarchar(30),               /* of ufn_Leaked */
     @WhatIf bit = 1,                    /* 1: only say what would be done */
     @outcome nvarchar(400) OUTPUT       /* NULL: done */

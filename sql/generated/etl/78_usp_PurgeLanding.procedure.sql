@@ -16,12 +16,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

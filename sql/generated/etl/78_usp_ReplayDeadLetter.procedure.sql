@@ -19,11 +19,11 @@ AS
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
    MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

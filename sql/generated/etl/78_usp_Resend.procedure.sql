@@ -16,6 +16,8 @@ AS
    Result set, one row a dialog, at most 10,000: ConversationId uniqueidentifier, Handle uniqueidentifier
    (NULL: its initiator's side is gone), Messages bigint (at most so many), Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @dialogs TABLE
     (
@@ -29,8 +31,6 @@ BEGIN
     DECLARE @dialogsSeen int = 0;
     DECLARE @code int = 0;
     DECLARE @result int = 0;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

@@ -20,12 +20,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

@@ -5195,7 +5195,7 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_EndLeakedOne]
     @handle uniqueidentifier,
     @conversationId uniqueidentifier,
-    @isInitiator bit,
+    @isInitiator bit,                   /* 1: of the side that sends, 0: of the target */
     @action nvarchar(30),               /* of ufn_Leaked */
     @WhatIf bit = 1,                    /* 1: only say what would be done */
     @outcome nvarchar(400) OUTPUT       /* NULL: done */
@@ -5586,6 +5586,8 @@ AS
    Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
    Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @deadline datetime2(3);
     DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
@@ -5602,8 +5604,6 @@ BEGIN
     DECLARE @drained bit = 0;
     DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
     DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -5933,6 +5933,8 @@ AS
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
    Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @leaked TABLE
     (
         LeakedId int NOT NULL PRIMARY KEY,
@@ -5951,8 +5953,6 @@ BEGIN
     DECLARE @isInitiator bit;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6218,6 +6218,8 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -6226,8 +6228,6 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6354,12 +6354,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6460,12 +6460,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6586,6 +6586,8 @@ AS
 /* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -6595,8 +6597,6 @@ BEGIN
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6719,12 +6719,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6818,12 +6818,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6936,12 +6936,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7046,7 +7046,10 @@ Example: EXECUTE [etl].[usp_ReorganizeQueue] @reason = N''disk is free again'', 
 
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
-GO-- 78_usp_ReplayDeadLetter.procedure.sql
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_ReplayDeadLetter.procedure.sql
 CREATE OR ALTER PROCEDURE [etl].[usp_ReplayDeadLetter]
     @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
     @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
@@ -7065,11 +7068,11 @@ AS
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
    MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7262,6 +7265,8 @@ AS
    Result set, one row a dialog, at most 10,000: ConversationId uniqueidentifier, Handle uniqueidentifier
    (NULL: its initiator's side is gone), Messages bigint (at most so many), Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @dialogs TABLE
     (
@@ -7275,8 +7280,6 @@ BEGIN
     DECLARE @dialogsSeen int = 0;
     DECLARE @code int = 0;
     DECLARE @result int = 0;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7405,6 +7408,8 @@ AS
    Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @dialogs TABLE
     (
         DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
@@ -7423,8 +7428,6 @@ BEGIN
     DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
     DECLARE @result int;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7563,12 +7566,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7671,7 +7674,10 @@ Example: EXECUTE [etl].[usp_StartQueue] @reason = N''disk is free again'', @What
 
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
-GO-- 79_modules.signature.sql
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_modules.signature.sql
 /* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
    earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
@@ -8317,10 +8323,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'db0d89bc20b10de0b6e30b4e82c8c74db04719f6beb8384ada682a10d957efdc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd2eb4ed6398bb7a1b9d23e14b322c080a99c5221dbaf0485bdc4a5573162b9c7'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'db0d89bc20b10de0b6e30b4e82c8c74db04719f6beb8384ada682a10d957efdc');
+    VALUES (N'etl', N'0.1.0', N'd2eb4ed6398bb7a1b9d23e14b322c080a99c5221dbaf0485bdc4a5573162b9c7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

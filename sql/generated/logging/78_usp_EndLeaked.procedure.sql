@@ -23,6 +23,8 @@ AS
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
    Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @leaked TABLE
     (
         LeakedId int NOT NULL PRIMARY KEY,
@@ -41,8 +43,6 @@ BEGIN
     DECLARE @isInitiator bit;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

@@ -16,6 +16,8 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -24,8 +26,6 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

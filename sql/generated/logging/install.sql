@@ -4808,7 +4808,7 @@ GO
 CREATE OR ALTER PROCEDURE [logging].[usp_EndLeakedOne]
     @handle uniqueidentifier,
     @conversationId uniqueidentifier,
-    @isInitiator bit,
+    @isInitiator bit,                   /* 1: of the side that sends, 0: of the target */
     @action nvarchar(30),               /* of ufn_Leaked */
     @WhatIf bit = 1,                    /* 1: only say what would be done */
     @outcome nvarchar(400) OUTPUT       /* NULL: done */
@@ -5183,6 +5183,8 @@ AS
    Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
    Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @deadline datetime2(3);
     DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
@@ -5199,8 +5201,6 @@ BEGIN
     DECLARE @drained bit = 0;
     DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
     DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -5530,6 +5530,8 @@ AS
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
    Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @leaked TABLE
     (
         LeakedId int NOT NULL PRIMARY KEY,
@@ -5548,8 +5550,6 @@ BEGIN
     DECLARE @isInitiator bit;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -5815,6 +5815,8 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -5823,8 +5825,6 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -5954,12 +5954,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6080,6 +6080,8 @@ AS
 /* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -6089,8 +6091,6 @@ BEGIN
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6213,12 +6213,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6312,12 +6312,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6430,12 +6430,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6540,7 +6540,10 @@ Example: EXECUTE [logging].[usp_ReorganizeQueue] @reason = N''disk is free again
 
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
-GO-- 78_usp_ReplayDeadLetter.procedure.sql
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_ReplayDeadLetter.procedure.sql
 CREATE OR ALTER PROCEDURE [logging].[usp_ReplayDeadLetter]
     @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
     @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
@@ -6559,11 +6562,11 @@ AS
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
    MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6756,6 +6759,8 @@ AS
    Result set, one row a dialog, at most 10,000: ConversationId uniqueidentifier, Handle uniqueidentifier
    (NULL: its initiator's side is gone), Messages bigint (at most so many), Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @dialogs TABLE
     (
@@ -6769,8 +6774,6 @@ BEGIN
     DECLARE @dialogsSeen int = 0;
     DECLARE @code int = 0;
     DECLARE @result int = 0;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6902,12 +6905,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7010,7 +7013,10 @@ Example: EXECUTE [logging].[usp_StartQueue] @reason = N''disk is free again'', @
 
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
-GO-- 79_modules.signature.sql
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_modules.signature.sql
 /* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
    earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
@@ -7656,10 +7662,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'dd94835edcf3f84cc2ddd6bf38b52ff67ec8068a4523e861ba44a4f70092b485'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ecc389a9174ef8c8bc2423f8560b698f9830dde715b0de0375e0b724c88e7d1b'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'dd94835edcf3f84cc2ddd6bf38b52ff67ec8068a4523e861ba44a4f70092b485');
+    VALUES (N'logging', N'0.1.0', N'ecc389a9174ef8c8bc2423f8560b698f9830dde715b0de0375e0b724c88e7d1b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

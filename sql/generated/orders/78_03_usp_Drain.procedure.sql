@@ -20,6 +20,8 @@ AS
    Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
    Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @deadline datetime2(3);
     DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
@@ -36,8 +38,6 @@ BEGIN
     DECLARE @drained bit = 0;
     DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
     DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

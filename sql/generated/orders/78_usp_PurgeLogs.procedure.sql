@@ -13,6 +13,8 @@ AS
 /* Removes old rows of ConversationLog (dialogs that have ended or are gone), SkippedNumber and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -23,8 +25,6 @@ BEGIN
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
     DECLARE @numbers bigint = 0;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN

@@ -5216,7 +5216,7 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_EndLeakedOne]
     @handle uniqueidentifier,
     @conversationId uniqueidentifier,
-    @isInitiator bit,
+    @isInitiator bit,                   /* 1: of the side that sends, 0: of the target */
     @action nvarchar(30),               /* of ufn_Leaked */
     @WhatIf bit = 1,                    /* 1: only say what would be done */
     @outcome nvarchar(400) OUTPUT       /* NULL: done */
@@ -5607,6 +5607,8 @@ AS
    Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(1500).
    Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @deadline datetime2(3);
     DECLARE @begunBefore datetime = DATEADD(second, -10, GETDATE());
@@ -5623,8 +5625,6 @@ BEGIN
     DECLARE @drained bit = 0;
     DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
     DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -5954,6 +5954,8 @@ AS
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
    Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @leaked TABLE
     (
         LeakedId int NOT NULL PRIMARY KEY,
@@ -5972,8 +5974,6 @@ BEGIN
     DECLARE @isInitiator bit;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6239,6 +6239,8 @@ AS
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, HandledUtc datetime2(3) NULL, Header varbinary(1300) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
@@ -6247,8 +6249,6 @@ BEGIN
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
     DECLARE @before datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6383,12 +6383,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below binary(8), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6508,6 +6508,8 @@ AS
 /* Removes old rows of ConversationLog (dialogs that have ended or are gone), SkippedNumber and ErrorLog, and what operators did more than 400 days ago, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
@@ -6518,8 +6520,6 @@ BEGIN
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
     DECLARE @numbers bigint = 0;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6655,12 +6655,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6754,12 +6754,12 @@ AS
    Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
    of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @found int = 1;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6872,12 +6872,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -6982,7 +6982,10 @@ Example: EXECUTE [orders].[usp_ReorganizeQueue] @reason = N''disk is free again'
 
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
-GO-- 78_usp_ReplayDeadLetter.procedure.sql
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_ReplayDeadLetter.procedure.sql
 CREATE OR ALTER PROCEDURE [orders].[usp_ReplayDeadLetter]
     @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
     @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
@@ -7001,11 +7004,11 @@ AS
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
    MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7198,6 +7201,8 @@ AS
    Result set, one row a dialog, at most 10,000: ConversationId uniqueidentifier, Handle uniqueidentifier
    (NULL: its initiator's side is gone), Messages bigint (at most so many), Outcome nvarchar(200). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @dialogs TABLE
     (
@@ -7211,8 +7216,6 @@ BEGIN
     DECLARE @dialogsSeen int = 0;
     DECLARE @code int = 0;
     DECLARE @result int = 0;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7341,6 +7344,8 @@ AS
    Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
    Outcome nvarchar(60). Returns 0. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @dialogs TABLE
     (
         DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
@@ -7359,8 +7364,6 @@ BEGIN
     DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
     DECLARE @result int;
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7500,12 +7503,12 @@ AS
    Result set, one row a queue: QueueName nvarchar(128), Figure nvarchar(200), Outcome nvarchar(400).
    Returns 0, or 1: not all is done; call again. */
 BEGIN
+    SET NOCOUNT ON;
+
     DECLARE @queues TABLE (QueueName nvarchar(128) NOT NULL PRIMARY KEY, Figure nvarchar(200) NULL, IsDue bit NOT NULL, Outcome nvarchar(400) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @name nvarchar(128);
     DECLARE @deadline datetime2(3);
-
-    SET NOCOUNT ON;
 
     IF @Help = 1
     BEGIN
@@ -7608,7 +7611,10 @@ Example: EXECUTE [orders].[usp_StartQueue] @reason = N''disk is free again'', @W
 
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
-GO-- 79_modules.signature.sql
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_modules.signature.sql
 /* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
    earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
@@ -8261,10 +8267,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'17ca43afcb690099c51115a2b84d7dd84964a6cfc748e94d619b620ac78890cb'
+           ORDER BY h.DeploymentId DESC), N'') <> N'149fc6da977fd5f50c65f3dea0ad59b6f4928ee53287c1fe708e72bdfc2ab520'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'17ca43afcb690099c51115a2b84d7dd84964a6cfc748e94d619b620ac78890cb');
+    VALUES (N'orders', N'0.1.0', N'149fc6da977fd5f50c65f3dea0ad59b6f4928ee53287c1fe708e72bdfc2ab520');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -135,7 +135,7 @@ def test_a_parameter_that_may_be_left_out_or_is_a_switch_says_what_it_means(name
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_what_destroys_or_ends_only_shows_unless_told(name):
     text = PROCEDURES[name]
-    if "@WhatIf" in text:
+    if re.search(r"^    @WhatIf\b", text, re.M):
         assert re.search(r"@WhatIf bit = 1,? +/\*", text)
     if "/* lint: operator */" in text:
         assert "@WhatIf bit = 1" in text
