@@ -68,11 +68,6 @@ FAULTS = {
         10,
     ),
     "a closed gate": ("UPDATE audit.Gate SET IsOpen = 0;", "gate closed", 10),
-    "a migration that was not applied": (
-        "DELETE FROM audit.Migration WHERE Number = 1;",
-        "migration missing",
-        10,
-    ),
     "dead letters": (
         "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
         "VALUES (N'target', NEWID(), 0);",
