@@ -185,6 +185,18 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     assert killed * stride >= 10
 
 
+def test_health_finds_a_migration_that_was_not_applied(releases):
+    bare = Bare()
+    bare.run(releases.install("1.2.0"))
+    health = "EXECUTE audit.usp_Health;"
+    assert "migration missing" not in {row[1] for row in bare.rows(health)}
+    bare.run(["DELETE FROM audit.Migration WHERE Number = 1;"])
+    assert "migration missing" in {row[1] for row in bare.rows(health)}
+    bare.run(releases.install("1.2.0"))
+    assert migrated(bare) == [1, 2]
+    assert "migration missing" not in {row[1] for row in bare.rows(health)}
+
+
 # ---------------------------------------------------------------------- the rules of the folder
 def checksums(config: Config) -> dict[str, str]:
     """Number and name of each migration, and what its text is for one configuration."""
