@@ -57,9 +57,9 @@ BEGIN
            could be tried before the lock is. */
         SET @left = NULL;
         BEGIN TRY
-            /* lint: allow SB09: a look at who is at work, which shall keep nothing */
             SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
             FROM [etl].[SessionConversations] AS sc
+                /* lint: allow SB09: a look at who is at work, which shall keep nothing */
                 WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
             WHERE sc.ConfigId = 1;
         END TRY

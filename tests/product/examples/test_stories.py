@@ -125,7 +125,10 @@ def test_with_ids_and_exactly_once_a_batch_is_never_unknown_for_long(stage, lang
         )
         freed = stage.wire.meanwhile(lambda: stage.does("ROLLBACK TRANSACTION;"))
         application.hears(LOOK, freed, "ok", "after 50101", there=True)
-        stage.does("EXECUTE etl.usp_Drain @reason = N'test', @waitSeconds = 0, @WhatIf = 0;")
+        stage.does(
+            "EXECUTE etl.usp_Drain @reason = N'test', @waitSeconds = 0, @keepClosed = 1, "
+            "@WhatIf = 0;"
+        )
         opened = stage.wire.meanwhile(
             lambda: stage.does("EXECUTE etl.usp_OpenGate @reason = N'test';")
         )

@@ -110,6 +110,7 @@ def test_old_log_rows_go_and_those_of_live_dialogs_stay():
     assert shown == [
         ("ConversationLog", 1, "would be removed"),
         ("ErrorLog", 1, "would be removed"),
+        ("OperatorLog", 0, "would be removed"),
     ]
     lab.rows("EXECUTE audit.usp_PurgeLogs @olderThanDays = 0, @WhatIf = 0;")
     assert lab.rows("SELECT Handle FROM audit.ConversationLog;") == [(lab.handle(),)]
@@ -140,7 +141,7 @@ def test_what_is_shown_is_what_is_removed_whatever_the_dialog_came_to():
     call = "EXECUTE audit.usp_PurgeLogs @olderThanDays = 5, @WhatIf = "
     shown = [(table, rows) for table, rows, _ in lab.rows(f"{call}1;")]
     gone = [(table, rows) for table, rows, _ in lab.rows(f"{call}0;")]
-    assert shown == gone == [("ConversationLog", 3), ("ErrorLog", 1)]
+    assert shown == gone == [("ConversationLog", 3), ("ErrorLog", 1), ("OperatorLog", 0)]
     assert lab.rows("SELECT COUNT(*) FROM audit.ConversationLog;") == [(3,)]
 
 
