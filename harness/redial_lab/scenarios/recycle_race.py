@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from redial_lab.scenarios.story import Scenario, Story
 
-CALLERS, SECONDS = 12, 8
+CALLERS, SECONDS = 12, 30
 
 
 def tell(story: Story) -> None:

@@ -4077,7 +4077,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -8067,10 +8066,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'09c9cca1ef91e6de25aabd0b317c0582ec876aa8c9a1c479c7da6f2287a032a4'
+           ORDER BY h.DeploymentId DESC), N'') <> N'0b4cc2fd999a7eb6e3cc72d9a710c0e60e70719f3c74cbe4808f8a50c682cb1d'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'09c9cca1ef91e6de25aabd0b317c0582ec876aa8c9a1c479c7da6f2287a032a4');
+    VALUES (N'audit', N'0.1.0', N'0b4cc2fd999a7eb6e3cc72d9a710c0e60e70719f3c74cbe4808f8a50c682cb1d');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

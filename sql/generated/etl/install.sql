@@ -4159,7 +4159,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -8323,10 +8322,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd4feadc6d3bfcf39ab454234693ee42251e7050c0a2c25aaebe215b7bfc8dfc8'
+           ORDER BY h.DeploymentId DESC), N'') <> N'67acfeb4066cea37876c45c3e5593b52b0a2165ac0d37d0c9bbb9ae1f43a3c96'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'd4feadc6d3bfcf39ab454234693ee42251e7050c0a2c25aaebe215b7bfc8dfc8');
+    VALUES (N'etl', N'0.1.0', N'67acfeb4066cea37876c45c3e5593b52b0a2165ac0d37d0c9bbb9ae1f43a3c96');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -3876,7 +3876,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's message and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -7662,10 +7661,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ecc389a9174ef8c8bc2423f8560b698f9830dde715b0de0375e0b724c88e7d1b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'40646a830867cc459f1a283362208cfb47d5f0e7adb2a4a2333014844b72fb9a'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'ecc389a9174ef8c8bc2423f8560b698f9830dde715b0de0375e0b724c88e7d1b');
+    VALUES (N'logging', N'0.1.0', N'40646a830867cc459f1a283362208cfb47d5f0e7adb2a4a2333014844b72fb9a');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

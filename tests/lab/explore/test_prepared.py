@@ -12,8 +12,9 @@ from redial_broker.instance.shelf import Shelf
 from redial_lab.explore import Client, Limits, Scenario, World, prepared, search
 from redial_lab.explore.prepared import lending, made
 from redial_lab.proof.setups import Setup
+from tests.sampling import full
 
-MOST = Limits(transitions=600)
+MOST = Limits(transitions=1_500 if full() else 600)
 
 
 @pytest.fixture(autouse=True)

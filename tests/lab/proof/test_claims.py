@@ -190,7 +190,7 @@ def test_a_sender_that_stands_still_at_any_step_of_a_drain():
     """The drain gives up in its time or comes to its end; the sender gets in or is told 50102."""
     result = search(
         Setup(senders=1, firings=0, drain=True, faults=("pause",)).scenario(),
-        Limits(transitions=40_000),
+        Limits(transitions=80_000),
     )
     print(result)
     assert (result.violations, result.exhausted) == ({}, True)

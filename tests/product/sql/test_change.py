@@ -97,7 +97,7 @@ def change(bare: Bare, senders: Senders, old: Config, new: Config) -> int:
 @pytest.mark.sampled(every=11)
 @pytest.mark.parametrize("old", CHOICES, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_any_choice_of_key_and_recycle_becomes_any_other_without_losing_a_message(old):
-    """Feature upgrades: every ordered pair; the change leaves the catalog of a fresh installation."""
+    """Feature versions: every ordered pair; the change leaves the catalog of a fresh installation."""
     before = config_of(*old)
     bare = Bare.deployed(before)
     start = bare.instance.snapshot()

@@ -47,7 +47,7 @@ def landed(bare: Bare) -> list[bytes]:
 
 
 def test_live_dialogs_go_on_with_the_old_version_until_a_new_type_is_sent(bare):
-    """Feature upgrades: a new message type beside live conversations, none lost, in order."""
+    """Feature versions: a new message type beside live conversations, none lost, in order."""
     client, other = Client(bare), Client(bare)
     client.execute(call("0x01"))
     other.execute(call("0x02"))

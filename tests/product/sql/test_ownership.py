@@ -42,7 +42,7 @@ def bare() -> Bare:
 
 @pytest.mark.parametrize("config", [AUDIT, HOSTILE], ids=["audit", "hostile names"])
 def test_uninstall_and_purge_leave_the_catalog_identical_to_before(bare: Bare, config: Config):
-    """Feature upgrades: uninstall --purge-data."""
+    """Feature versions: uninstall --purge-data."""
     before = bare.catalog()
     bare.deploy(config)
     assert catalog.difference(before, bare.catalog()) != []
