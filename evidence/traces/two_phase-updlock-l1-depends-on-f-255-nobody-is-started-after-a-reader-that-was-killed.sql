@@ -1,13 +1,15 @@
--- S2 message after EndOfStream, played by 2 query windows
--- Played on the embedded broker by 2 sessions: meets 'S2 message after EndOfStream'.
--- Scenario: spid timer article_holdlock rc autocommit, senders 1
+-- L1 depends on F-255: nobody is started after a reader that was killed, played by 3 query windows
+-- Played on the embedded broker by 3 sessions: meets L1 a message nobody is started for, S3 message from nowhere, so a server may not show 'L1 depends on F-255: nobody is started after a reader that was killed' by it either.
+-- Scenario: spid timer two_phase updlock rc autocommit, one sender with a dialog, its timer, and
+-- KILL of anybody at any moment
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51.timer:0.21x4.51.22.21x6@1d0d1e51
+-- 51x5.21.timer:0.kill:0@c065a817
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-0b71e579fd4e.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-5b93f16f2c81.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 0b71e579fd4e6e913dadfb5fe9fec5a9730e6e767371cd3541ca542037015722
+-- file: 5b93f16f2c81ef745a2283e5519bd95b386105ccd4407d6f62c83bcb4dcc924b
+--    KILL needs ALTER ANY CONNECTION.
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for
@@ -33,31 +35,20 @@
 -- queue's own
 --
 -- Steps:
---   1. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
---      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
---   2. server: a timer fires (ssb.timer): explorer.Ready lets it, before the first step of a window
---   3. window 2: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1) @handle =
---      conversation_handle, @messageTypeName = message_type_name, @mess
---   4. window 2: reader of InitiatorQueue: usp_SenderActivation line 27: DELETE FROM
---      [audit].[SessionConversations] WHERE Handle = @handle
---   5. window 2: reader of InitiatorQueue: usp_SenderActivation line 32: SEND ON CONVERSATION
---      @handle MESSAGE TYPE [EndOfStream]
---   6. window 2: reader of InitiatorQueue: usp_SenderActivation line 54: COMMIT TRANSACTION
---   7. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
---      (@messageBody)
---   8. window 2: reader of TargetQueue: usp_TargetActivation line 62: RECEIVE TOP (500)
+--   1. window 1: sender A: usp_Send line 80: SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+--      FROM [audit].[SessionConversations]
+--   2. window 1: sender A: usp_Send line 93: IF @handle IS NULL OR @attempt > 1 OR NOT EXISTS
+--      (SELECT 1 FROM sys.conversation_endpoints
+--   3. window 1: sender A: usp_Send line 120: SEND ON CONVERSATION @handle MESSAGE TYPE
+--      @messageType (@messageBody)
+--   4. window 1: sender A: usp_Send line 126: UPDATE sc SET Sent = sc.Sent + 1, TransactionId =
+--      CURRENT_TRANSACTION_ID() /* whose messag
+--   5. window 1: sender A: usp_Send line 137: COMMIT TRANSACTION
+--   6. window 2: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
 --      queuing_order, conversation_handle, message_sequence_number, message_typ
---   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 19: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
---  10. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 27: DELETE FROM
---      [audit].[SessionConversations] WHERE Handle = @handle
---  11. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 36: END CONVERSATION
---      @handle
---  12. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 54: COMMIT TRANSACTION
---  13. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 19: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
---  14. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 54: COMMIT TRANSACTION
--- => S2 message after EndOfStream
+--   7. window 3: a timer fires (ssb.timer)
+--   8. window 3: reader 21 (InitiatorQueue) is killed
+-- => L1 depends on F-255: nobody is started after a reader that was killed
 
 
 -- ======================================== SETUP ========================================
@@ -109,10 +100,9 @@ BEGIN
 
     SELECT @steps = t.Steps, @settle = t.Settle
     FROM (VALUES
-        (1, N'step 1', 0),
-        (2, N'steps 3 to 6', 0),
-        (3, N'step 7', 0),
-        (4, N'steps 8 to 14', 0)
+        (1, N'steps 1 to 5', 0),
+        (2, N'step 6', 0),
+        (3, N'steps 7 to 8', 0)
     ) AS t (Turn, Steps, Settle)
     WHERE t.Turn = @turn;
 
@@ -155,7 +145,7 @@ BEGIN
 
     SELECT @turn = s.Turn, @blocks = s.Blocks
     FROM (VALUES
-        (1, N'p1', 1, 3, 0)
+        (0, N'', 0, 0, 0)
     ) AS s (QueryWindow, Place, Visit, Turn, Blocks)
     WHERE s.QueryWindow = @window AND s.Place = @place AND s.Visit = @visit;
 
@@ -173,11 +163,10 @@ BEGIN
     DECLARE @turn int = 0, @name nvarchar(255);
 
     EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
-    EXECUTE sys.sp_set_session_context @key = N'p1', @value = NULL;
     WHILE 1 = 1
     BEGIN
         SELECT @turn = MIN(t.Turn)
-        FROM (VALUES (1, 1), (2, 2), (3, 1), (4, 2)) AS t (Turn, QueryWindow)
+        FROM (VALUES (1, 1), (2, 2), (3, 3)) AS t (Turn, QueryWindow)
         WHERE t.QueryWindow = @window AND t.Turn > @turn;
         IF @turn IS NULL
         BEGIN
@@ -220,7 +209,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     UPDATE w SET Ready = 1 FROM explorer.QueryWindow AS w WHERE w.Number = @window;
-    WHILE (SELECT COUNT(*) FROM explorer.QueryWindow AS w WHERE w.Ready = 1) < 2
+    WHILE (SELECT COUNT(*) FROM explorer.QueryWindow AS w WHERE w.Ready = 1) < 3
     BEGIN
         WAITFOR DELAY '00:00:01';
     END;
@@ -229,7 +218,6 @@ BEGIN
         WAITFOR DELAY '00:00:07';  -- what activation still does comes to its end
         ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION (STATUS = OFF);
         ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION (STATUS = OFF);
-        EXECUTE explorer.FireTimer @rank = 1;
     END;
     EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = @window;
 END;
@@ -249,81 +237,6 @@ GO
 -- Called within the procedures below, whoever they run as.
 GRANT EXECUTE ON SCHEMA::explorer TO public;
 GO
-CREATE OR ALTER PROCEDURE [audit].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
-    @messageBody varbinary(max),
-    @key nvarchar(200) = NULL,          /* ours: the frozen interface; the article has neither */
-    @messageId uniqueidentifier = NULL
-WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
-AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
-/* The article's send procedure. Cut in the text we have, and restored here: the header and these
-   declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
-   BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
-BEGIN
-    SET NOCOUNT ON;
-
-    DECLARE @handle uniqueidentifier;
-    DECLARE @error int;
-    DECLARE @counter int;
-
-    SELECT @counter = 1;
-
-    WHILE (1 = 1)
-    BEGIN
-        SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
-        WHERE SPID = @@SPID
-          AND FromService = @fromService
-          AND ToService = @toService
-          AND OnContract = @onContract;
-
-        IF @handle IS NULL
-        BEGIN
-            BEGIN DIALOG CONVERSATION @handle
-                FROM SERVICE @fromService
-                TO SERVICE @toService
-                ON CONTRACT @onContract
-                WITH ENCRYPTION = OFF;
-
-            /* The article says an hour; the age is this configuration's, to compare like with like. */
-            BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600;
-
-            INSERT INTO [audit].[SessionConversations]
-                (SPID, FromService, ToService, OnContract, Handle)
-            VALUES
-                (@@SPID, @fromService, @toService, @onContract, @handle);
-        END;
-
-        -- window 1 waits here until steps 3 to 6 are done in window 2, then does step 7
-        EXECUTE explorer.Stop @place = N'p1';
-        SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
-
-        SELECT @error = @@ERROR;
-
-        IF @error = 0
-        BEGIN
-            BREAK;
-        END;
-
-        SELECT @counter = @counter + 1;
-
-        IF @counter > 10
-        BEGIN
-            RAISERROR (N'Failed to SEND on a conversation for more than 10 times. Error %i.', 16, 1, @error) WITH LOG;
-            BREAK;
-        END;
-
-        DELETE FROM [audit].[SessionConversations]
-        WHERE Handle = @handle;
-
-        SELECT @handle = NULL;
-    END;
-END;
-GO
 
 
 -- ======================================== WINDOW 1 ========================================
@@ -337,53 +250,64 @@ EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'
 GO
 EXECUTE explorer.Ready @window = 1;
 GO
--- -------- step 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
--- [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+-- -------- steps 1 to 5: sender A: usp_Send line 80: SELECT @handle = sc.Handle, @sentBy =
+-- sc.TransactionId FROM [audit].[SessionConversations]
 EXECUTE explorer.Turn @turn = 1;
 GO
 -- sender A:
 -- [client 0 batch 0]
 EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA1;
 GO
-EXECUTE explorer.Turn @turn = 5;
+EXECUTE explorer.Turn @turn = 4;
 GO
 EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
 GO
 
 
 -- ======================================== WINDOW 2 ========================================
--- activation by hand: InitiatorQueue, TargetQueue
+-- activation by hand: TargetQueue, InitiatorQueue
 USE [Redial];
 GO
 EXECUTE explorer.Enter @window = 2;
 GO
 EXECUTE explorer.Ready @window = 2;
 GO
--- -------- steps 3 to 6: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1)
--- @handle = conversation_handle, @messageTypeName = message_type_name, @mess
+-- -------- step 6: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
+-- queuing_order, conversation_handle, message_sequence_number, message_typ
 EXECUTE explorer.Turn @turn = 2;
 GO
--- reader of InitiatorQueue, by hand:
--- [reader s2]
-EXECUTE [audit].[usp_SenderActivation];
-GO
--- -------- steps 8 to 14: reader of TargetQueue: usp_TargetActivation line 62: RECEIVE TOP (500)
--- queuing_order, conversation_handle, message_sequence_number, message_typ
-EXECUTE explorer.Turn @turn = 4;
-GO
 -- reader of TargetQueue, by hand:
--- [reader s3]
+-- [reader s2]
 EXECUTE [audit].[usp_TargetActivation];
 GO
--- reader of InitiatorQueue (2), by hand:
--- [reader s4]
+-- reader of InitiatorQueue, by hand:
+-- [reader s3]
+EXECUTE explorer.Turn @turn = 4;
 EXECUTE [audit].[usp_SenderActivation];
 GO
--- reader of InitiatorQueue (3), by hand:
--- [reader s5]
-EXECUTE [audit].[usp_SenderActivation];
+EXECUTE explorer.Turn @turn = 4;
 GO
-EXECUTE explorer.Turn @turn = 5;
+EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
+GO
+
+
+-- ======================================== WINDOW 3 ========================================
+-- operator
+USE [Redial];
+GO
+EXECUTE explorer.Enter @window = 3;
+GO
+EXECUTE explorer.Ready @window = 3;
+GO
+-- -------- steps 7 to 8: a timer fires (ssb.timer)
+EXECUTE explorer.Turn @turn = 3;
+EXECUTE explorer.FireTimer @rank = 1;
+GO
+-- -------- steps 7 to 8: reader 21 (InitiatorQueue) is killed
+EXECUTE explorer.Turn @turn = 3;
+EXECUTE explorer.KillWindow @window = 2;
+GO
+EXECUTE explorer.Turn @turn = 4;
 GO
 EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
 GO
@@ -394,79 +318,6 @@ USE [Redial];
 GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
-GO
-CREATE OR ALTER PROCEDURE [audit].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
-    @messageBody varbinary(max),
-    @key nvarchar(200) = NULL,          /* ours: the frozen interface; the article has neither */
-    @messageId uniqueidentifier = NULL
-WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
-AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
-/* The article's send procedure. Cut in the text we have, and restored here: the header and these
-   declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
-   BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
-BEGIN
-    SET NOCOUNT ON;
-
-    DECLARE @handle uniqueidentifier;
-    DECLARE @error int;
-    DECLARE @counter int;
-
-    SELECT @counter = 1;
-
-    WHILE (1 = 1)
-    BEGIN
-        SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
-        WHERE SPID = @@SPID
-          AND FromService = @fromService
-          AND ToService = @toService
-          AND OnContract = @onContract;
-
-        IF @handle IS NULL
-        BEGIN
-            BEGIN DIALOG CONVERSATION @handle
-                FROM SERVICE @fromService
-                TO SERVICE @toService
-                ON CONTRACT @onContract
-                WITH ENCRYPTION = OFF;
-
-            /* The article says an hour; the age is this configuration's, to compare like with like. */
-            BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600;
-
-            INSERT INTO [audit].[SessionConversations]
-                (SPID, FromService, ToService, OnContract, Handle)
-            VALUES
-                (@@SPID, @fromService, @toService, @onContract, @handle);
-        END;
-
-        SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
-
-        SELECT @error = @@ERROR;
-
-        IF @error = 0
-        BEGIN
-            BREAK;
-        END;
-
-        SELECT @counter = @counter + 1;
-
-        IF @counter > 10
-        BEGIN
-            RAISERROR (N'Failed to SEND on a conversation for more than 10 times. Error %i.', 16, 1, @error) WITH LOG;
-            BREAK;
-        END;
-
-        DELETE FROM [audit].[SessionConversations]
-        WHERE Handle = @handle;
-
-        SELECT @handle = NULL;
-    END;
-END;
 GO
 DROP PROCEDURE IF EXISTS explorer.KillWindow, explorer.Ready, explorer.FireTimer, explorer.Enter, explorer.Stop, explorer.Turn;
 DROP TABLE IF EXISTS explorer.QueryWindow;

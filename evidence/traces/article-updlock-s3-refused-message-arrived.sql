@@ -1,13 +1,14 @@
 -- S3 refused message arrived, played by 2 query windows
 -- Played on the embedded broker by 2 sessions: meets 'S3 refused message arrived'.
--- Scenario: spid timer article_holdlock rc autocommit, senders 1
+-- Scenario: spid timer article updlock rc autocommit, one sender with a dialog, its timer fires at
+-- any moment
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51.timer:0.21x4.22.21x6.51x8.21@698bb51e
+-- 51.timer:0.21x4.22.21x6.51x8.21@6adb4fac
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-0b71e579fd4e.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-ff4a754791e4.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 0b71e579fd4e6e913dadfb5fe9fec5a9730e6e767371cd3541ca542037015722
+-- file: ff4a754791e42cb601f5a342650eb4adddc284455d4aecdcb91406a7e80133e8
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for
@@ -34,7 +35,7 @@
 --
 -- Steps:
 --   1. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
---      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+--      [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
 --   2. server: a timer fires (ssb.timer): explorer.Ready lets it, before the first step of a window
 --   3. window 2: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1) @handle =
 --      conversation_handle, @messageTypeName = message_type_name, @mess
@@ -43,7 +44,7 @@
 --   5. window 2: reader of InitiatorQueue: usp_SenderActivation line 32: SEND ON CONVERSATION
 --      @handle MESSAGE TYPE [EndOfStream]
 --   6. window 2: reader of InitiatorQueue: usp_SenderActivation line 54: COMMIT TRANSACTION
---   7. window 2: reader of TargetQueue: usp_TargetActivation line 62: RECEIVE TOP (500)
+--   7. window 2: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
 --      queuing_order, conversation_handle, message_sequence_number, message_typ
 --   8. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 19: RECEIVE TOP (1)
 --      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
@@ -60,7 +61,7 @@
 --  15. window 1: sender A: usp_Send line 67: DELETE FROM [audit].[SessionConversations] WHERE
 --      Handle = @handle
 --  16. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
---      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+--      [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
 --  17. window 1: sender A: usp_Send line 35: BEGIN DIALOG CONVERSATION @handle FROM SERVICE
 --      @fromService TO SERVICE @toService ON CONTR
 --  18. window 1: sender A: usp_Send line 42: BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600
@@ -69,7 +70,7 @@
 --  20. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
 --      (@messageBody)
 --  21. window 1: sender A: batch line 1: IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
---  22. window 2: reader of TargetQueue (2): usp_TargetActivation line 62: RECEIVE TOP (500)
+--  22. window 2: reader of TargetQueue (2): usp_TargetActivation line 56: RECEIVE TOP (500)
 --      queuing_order, conversation_handle, message_sequence_number, message_typ
 -- => S3 refused message arrived
 
@@ -273,7 +274,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @messageId uniqueidentifier = NULL
 WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = article, comparison strategy article */
 /* The article's send procedure. Cut in the text we have, and restored here: the header and these
    declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
    BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
@@ -289,7 +290,7 @@ BEGIN
     WHILE (1 = 1)
     BEGIN
         SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
+        FROM [audit].[SessionConversations] WITH (UPDLOCK)
         WHERE SPID = @@SPID
           AND FromService = @fromService
           AND ToService = @toService
@@ -352,7 +353,7 @@ GO
 EXECUTE explorer.Ready @window = 1;
 GO
 -- -------- step 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
--- [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+-- [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
 EXECUTE explorer.Turn @turn = 1;
 GO
 -- sender A:
@@ -397,7 +398,7 @@ GO
 -- [reader s5]
 EXECUTE [audit].[usp_SenderActivation];
 GO
--- -------- step 22: reader of TargetQueue (2): usp_TargetActivation line 62: RECEIVE TOP (500)
+-- -------- step 22: reader of TargetQueue (2): usp_TargetActivation line 56: RECEIVE TOP (500)
 -- queuing_order, conversation_handle, message_sequence_number, message_typ
 EXECUTE explorer.Turn @turn = 4;
 GO
@@ -427,7 +428,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @messageId uniqueidentifier = NULL
 WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = article, comparison strategy article */
 /* The article's send procedure. Cut in the text we have, and restored here: the header and these
    declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
    BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
@@ -443,7 +444,7 @@ BEGIN
     WHILE (1 = 1)
     BEGIN
         SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
+        FROM [audit].[SessionConversations] WITH (UPDLOCK)
         WHERE SPID = @@SPID
           AND FromService = @fromService
           AND ToService = @toService

@@ -1,14 +1,13 @@
--- L2 InitiatorQueue switched off, played by 2 query windows
--- Played on the embedded broker by 2 sessions: meets 'L2 InitiatorQueue switched off'.
--- Scenario: spid timer lock_timeout updlock rc autocommit, one sender with a dialog, its timer
--- fires at any moment
+-- deadlock of usp_Send and usp_Send: a sender dies, played by 2 query windows
+-- Played on the embedded broker by 2 sessions: meets 'deadlock of usp_Send and usp_Send: a sender dies'.
+-- Scenario: spid timer two_phase holdlock rc autocommit, two senders, the first message of each
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51.timer:0.21x25@24d81878
+-- 52.51x4.52x3@d4bcfa03
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-8e475c066766.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-c96ea349a9c4.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 8e475c066766fe1fdd44134152b62837b9a278f51355562eea591b5cada84d52
+-- file: c96ea349a9c41dd9b98021d13fb20b1f6c576e324eab7219995419d22cee86e1
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for
@@ -33,55 +32,27 @@
 -- queue's own
 --
 -- Steps:
---   1. window 1: sender A: usp_AcquireConversation line 38: SELECT @handle = sc.Handle, @sentBy =
+--   1. window 2: sender B: usp_Send line 80: SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+--      FROM [audit].[SessionConversations]
+--   2. window 1: sender A: usp_Send line 80: SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+--      FROM [audit].[SessionConversations]
+--   3. window 1: sender A: usp_Send line 90: IF @handle IS NULL OR @attempt > 1 OR NOT EXISTS
+--      (SELECT 1 FROM sys.conversation_endpoints
+--   4. window 1: sender A: usp_AcquireConversation line 37: SELECT @handle = sc.Handle, @sentBy =
 --      sc.TransactionId FROM [audit].[SessionConversations]
---   2. server: a timer fires (ssb.timer): explorer.Ready lets it, before the first step of a window
---   3. window 2: reader of InitiatorQueue: usp_SenderActivation line 43: RECEIVE TOP (1) @handle =
---      conversation_handle, @messageType = message_type_name, @sequence
---   4. window 2: reader of InitiatorQueue: usp_SenderActivation line 68: SELECT @attempts =
---      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
---   5. window 2: reader of InitiatorQueue: usp_RecycleInOneTransaction line 25: SELECT
---      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
---   6. window 2: reader of InitiatorQueue: usp_RecycleInOneTransaction line 33: DELETE sc FROM
---      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
---   7. window 2: reader of InitiatorQueue: usp_SenderActivation line 87: ROLLBACK TRANSACTION
---   8. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 43: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageType = message_type_name, @sequence
---   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 68: SELECT @attempts =
---      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
---  10. window 2: reader of InitiatorQueue (2): usp_RecycleInOneTransaction line 25: SELECT
---      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
---  11. window 2: reader of InitiatorQueue (2): usp_RecycleInOneTransaction line 33: DELETE sc FROM
---      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
---  12. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 87: ROLLBACK TRANSACTION
---  13. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 43: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageType = message_type_name, @sequence
---  14. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 68: SELECT @attempts =
---      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
---  15. window 2: reader of InitiatorQueue (3): usp_RecycleInOneTransaction line 25: SELECT
---      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
---  16. window 2: reader of InitiatorQueue (3): usp_RecycleInOneTransaction line 33: DELETE sc FROM
---      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
---  17. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 87: ROLLBACK TRANSACTION
---  18. window 2: reader of InitiatorQueue (4): usp_SenderActivation line 43: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageType = message_type_name, @sequence
---  19. window 2: reader of InitiatorQueue (4): usp_SenderActivation line 68: SELECT @attempts =
---      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
---  20. window 2: reader of InitiatorQueue (4): usp_RecycleInOneTransaction line 25: SELECT
---      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
---  21. window 2: reader of InitiatorQueue (4): usp_RecycleInOneTransaction line 33: DELETE sc FROM
---      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
---  22. window 2: reader of InitiatorQueue (4): usp_SenderActivation line 87: ROLLBACK TRANSACTION
---  23. window 2: reader of InitiatorQueue (5): usp_SenderActivation line 43: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageType = message_type_name, @sequence
---  24. window 2: reader of InitiatorQueue (5): usp_SenderActivation line 68: SELECT @attempts =
---      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
---  25. window 2: reader of InitiatorQueue (5): usp_RecycleInOneTransaction line 25: SELECT
---      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
---  26. window 2: reader of InitiatorQueue (5): usp_RecycleInOneTransaction line 33: DELETE sc FROM
---      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
---  27. window 2: reader of InitiatorQueue (5): usp_SenderActivation line 87: ROLLBACK TRANSACTION
--- => L2 InitiatorQueue switched off
+--   5. window 1: sender A: usp_AcquireConversation line 62: INSERT INTO
+--      [audit].[SessionConversations] (ConfigId, ConversationKey, Handle) VALUES (1,
+--      sender A WAITS; it holds RangeS-S KEY SessionConversations.PK_SessionConversations
+--      (INFINITY); waits for RangeX-S KEY SessionConversations.PK_SessionConversations (INFINITY)
+--   6. window 2: sender B: usp_Send line 90: IF @handle IS NULL OR @attempt > 1 OR NOT EXISTS
+--      (SELECT 1 FROM sys.conversation_endpoints
+--   7. window 2: sender B: usp_AcquireConversation line 37: SELECT @handle = sc.Handle, @sentBy =
+--      sc.TransactionId FROM [audit].[SessionConversations]
+--   8. window 2: sender B: usp_AcquireConversation line 62: INSERT INTO
+--      [audit].[SessionConversations] (ConfigId, ConversationKey, Handle) VALUES (1,
+--      sender B WAITS; it holds RangeS-S KEY SessionConversations.PK_SessionConversations
+--      (INFINITY); waits for RangeX-S KEY SessionConversations.PK_SessionConversations (INFINITY)
+-- => deadlock of usp_Send and usp_Send: a sender dies; the victim is sender B
 
 
 -- ======================================== SETUP ========================================
@@ -134,7 +105,8 @@ BEGIN
     SELECT @steps = t.Steps, @settle = t.Settle
     FROM (VALUES
         (1, N'step 1', 0),
-        (2, N'steps 3 to 27', 0)
+        (2, N'steps 2 to 5', 0),
+        (3, N'steps 6 to 8', 1)
     ) AS t (Turn, Steps, Settle)
     WHERE t.Turn = @turn;
 
@@ -177,7 +149,8 @@ BEGIN
 
     SELECT @turn = s.Turn, @blocks = s.Blocks
     FROM (VALUES
-        (1, N'p1', 1, 3, 0)
+        (1, N'p1', 1, 2, 1),
+        (2, N'p2', 1, 3, 0)
     ) AS s (QueryWindow, Place, Visit, Turn, Blocks)
     WHERE s.QueryWindow = @window AND s.Place = @place AND s.Visit = @visit;
 
@@ -196,10 +169,11 @@ BEGIN
 
     EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
     EXECUTE sys.sp_set_session_context @key = N'p1', @value = NULL;
+    EXECUTE sys.sp_set_session_context @key = N'p2', @value = NULL;
     WHILE 1 = 1
     BEGIN
         SELECT @turn = MIN(t.Turn)
-        FROM (VALUES (1, 1), (2, 2)) AS t (Turn, QueryWindow)
+        FROM (VALUES (1, 2), (2, 1), (3, 2)) AS t (Turn, QueryWindow)
         WHERE t.QueryWindow = @window AND t.Turn > @turn;
         IF @turn IS NULL
         BEGIN
@@ -246,12 +220,11 @@ BEGIN
     BEGIN
         WAITFOR DELAY '00:00:01';
     END;
-    IF @window = 1
+    IF @window = 2
     BEGIN
         WAITFOR DELAY '00:00:07';  -- what activation still does comes to its end
         ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION (STATUS = OFF);
         ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION (STATUS = OFF);
-        EXECUTE explorer.FireTimer @rank = 1;
     END;
     EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = @window;
 END;
@@ -276,9 +249,8 @@ CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = lock_timeout */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: lookup_hint = holdlock */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
    owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
    Raises 50102 when the gate is closed, and in a transaction of usp_Send's own 2627 when another one made
@@ -310,12 +282,9 @@ BEGIN
             SET @handle = NULL;
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [audit].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-                   SEND commits; S locks would deadlock on conversion (F-122).
-                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
-                   message after EndOfStream is found. */
-                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                /* For comparison only. HOLDLOCK: an S lock kept to the end of the transaction, as the
+                   article had it first; two that both go on to write the row deadlock (F-122). */
+                WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
             WHERE sc.ConfigId = 1
               AND sc.ConversationKey = @conversationKey;
 
@@ -336,6 +305,8 @@ BEGIN
                     IF @ownsTransaction = 0
                         SET XACT_ABORT OFF;
 
+                    -- window 1 waits here until step 1 is done in window 2, then does steps 2 to 5; THE STATEMENT BELOW BLOCKS: it waits for RangeX-S KEY SessionConversations.PK_SessionConversations (INFINITY), held by window 2; go to window 2
+                    EXECUTE explorer.Stop @place = N'p1';
                     INSERT INTO [audit].[SessionConversations] (ConfigId, ConversationKey, Handle)
                     VALUES (1, @conversationKey, @placeholder);
                     SELECT @rowHandle = @placeholder, @placed = 1;
@@ -355,8 +326,6 @@ BEGIN
         /* ------------------------------------------------------------------------------------- */
         /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) */
         /* ------------------------------------------------------------------------------------- */
-        -- window 1 waits here until the last step is done
-        EXECUTE explorer.Stop @place = N'p1';
         IF EXISTS (SELECT 1
                    FROM [audit].[Gate] AS g
                        WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
@@ -457,6 +426,173 @@ BEGIN
     END CATCH;
 END;
 GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Send]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messageType sysname,
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
+    @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: lookup_hint = holdlock */
+/* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
+   without the message being part of the transaction. Returns 0; answers by no result set.
+   The message goes out with a copy (SentMessage) that stays until it has landed.
+   Locks: the row R that leads to the conversation, then the conversation group G, all kept to the
+   end of the transaction (the caller's if there is one). Nothing else is waited for. */
+BEGIN
+    SET NOCOUNT ON;
+    /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
+       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951 (F-144). */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
+    DECLARE @error int;
+    DECLARE @attempt int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: every wrong one is named, then one error is raised                               */
+    /* ----------------------------------------------------------------------------------------- */
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = CONVERT(nvarchar(200), @@SPID),
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+                THEN N'@fromService must be ''//redial/audit/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/audit/target'
+                THEN N'@toService must be ''//redial/audit/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+                THEN N'@onContract must be ''//redial/audit/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
+                THEN N'@messageType must be one of: ''//redial/audit/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = spid. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
+
+    IF @errors <> N''
+    BEGIN
+        SET @errors = LEFT(RTRIM(@errors), 2040);
+        THROW 50100, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SELECT @attempt = @attempt + 1, @handle = NULL;
+
+        BEGIN TRY
+            /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
+                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END;
+
+            /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+            FROM [audit].[SessionConversations] AS sc
+                /* For comparison only. HOLDLOCK: an S lock kept to the end of the transaction, as the
+                   article had it first; two that both go on to write the row deadlock (F-122). */
+                WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
+
+            /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
+               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+            -- window 2 waits here until steps 2 to 5 are done in window 1, then does steps 6 to 8
+            EXECUTE explorer.Stop @place = N'p2';
+            IF @handle IS NULL OR @attempt > 1
+               OR NOT EXISTS (SELECT 1
+                              FROM sys.conversation_endpoints AS ce
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                              WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
+                                AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
+               OR EXISTS (SELECT 1
+                          FROM [audit].[Gate] AS g
+                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                          WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                EXECUTE [audit].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+            /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
+                       XACT_ABORT is OFF for this one statement ---------------------------------- */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            IF @messageBody IS NULL
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
+            END;
+
+            /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
+                       error can only roll back, and no message is committed without it (F-460) --- */
+            SET XACT_ABORT ON;
+            UPDATE sc
+            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @messageBody
+            INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+            FROM [audit].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
+            WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
+            IF @@ROWCOUNT <> 1
+                THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW: what an error does to the caller's
+                                           transaction is the caller's choice */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 8426, 8429: no such handle, or it can no longer send; 2627: another transaction of
+               this key made the row. All else, and a transaction that can only be rolled back by
+               the caller, is the caller's to know. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
+               found dead, and nothing is closed in the next attempt (F-150). */
+            IF @error <> 2627
+                SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
+        END CATCH;
+    END;
+END;
+GO
 
 
 -- ======================================== WINDOW 1 ========================================
@@ -465,58 +601,39 @@ USE [Redial];
 GO
 EXECUTE explorer.Enter @window = 1;
 GO
--- sender A, before the first step:
-EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA0;
-GO
 EXECUTE explorer.Ready @window = 1;
 GO
--- -------- step 1: sender A: usp_AcquireConversation line 38: SELECT @handle = sc.Handle, @sentBy =
+-- -------- steps 2 to 5: sender A: usp_Send line 80: SELECT @handle = sc.Handle, @sentBy =
 -- sc.TransactionId FROM [audit].[SessionConversations]
-EXECUTE explorer.Turn @turn = 1;
+EXECUTE explorer.Turn @turn = 2;
 GO
 -- sender A:
 -- [client 0 batch 0]
 EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA1;
 GO
-EXECUTE explorer.Turn @turn = 3;
+EXECUTE explorer.Turn @turn = 4;
 GO
 EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
 GO
 
 
 -- ======================================== WINDOW 2 ========================================
--- activation by hand: InitiatorQueue
+-- sender B
 USE [Redial];
 GO
 EXECUTE explorer.Enter @window = 2;
 GO
 EXECUTE explorer.Ready @window = 2;
 GO
--- -------- steps 3 to 27: reader of InitiatorQueue: usp_SenderActivation line 43: RECEIVE TOP (1)
--- @handle = conversation_handle, @messageType = message_type_name, @sequence
-EXECUTE explorer.Turn @turn = 2;
+-- -------- step 1: sender B: usp_Send line 80: SELECT @handle = sc.Handle, @sentBy =
+-- sc.TransactionId FROM [audit].[SessionConversations]
+EXECUTE explorer.Turn @turn = 1;
 GO
--- reader of InitiatorQueue, by hand:
--- [reader s2]
-EXECUTE [audit].[usp_SenderActivation];
+-- sender B:
+-- [client 1 batch 0]
+EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xB1;
 GO
--- reader of InitiatorQueue (2), by hand:
--- [reader s3]
-EXECUTE [audit].[usp_SenderActivation];
-GO
--- reader of InitiatorQueue (3), by hand:
--- [reader s4]
-EXECUTE [audit].[usp_SenderActivation];
-GO
--- reader of InitiatorQueue (4), by hand:
--- [reader s5]
-EXECUTE [audit].[usp_SenderActivation];
-GO
--- reader of InitiatorQueue (5), by hand:
--- [reader s6]
-EXECUTE [audit].[usp_SenderActivation];
-GO
-EXECUTE explorer.Turn @turn = 3;
+EXECUTE explorer.Turn @turn = 4;
 GO
 EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
 GO
@@ -533,9 +650,8 @@ CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
-WITH EXECUTE AS N'audit_module'
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = lock_timeout */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: lookup_hint = holdlock */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
    owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
    Raises 50102 when the gate is closed, and in a transaction of usp_Send's own 2627 when another one made
@@ -567,12 +683,9 @@ BEGIN
             SET @handle = NULL;
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [audit].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-                   SEND commits; S locks would deadlock on conversion (F-122).
-                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
-                   message after EndOfStream is found. */
-                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                /* For comparison only. HOLDLOCK: an S lock kept to the end of the transaction, as the
+                   article had it first; two that both go on to write the row deadlock (F-122). */
+                WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
             WHERE sc.ConfigId = 1
               AND sc.ConversationKey = @conversationKey;
 
@@ -710,6 +823,171 @@ BEGIN
 
         THROW;
     END CATCH;
+END;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Send]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messageType sysname,
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
+    @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: lookup_hint = holdlock */
+/* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
+   without the message being part of the transaction. Returns 0; answers by no result set.
+   The message goes out with a copy (SentMessage) that stays until it has landed.
+   Locks: the row R that leads to the conversation, then the conversation group G, all kept to the
+   end of the transaction (the caller's if there is one). Nothing else is waited for. */
+BEGIN
+    SET NOCOUNT ON;
+    /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
+       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951 (F-144). */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @ownsTransaction bit;
+    DECLARE @callerAborts bit;
+    DECLARE @errors nvarchar(4000);
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
+    DECLARE @error int;
+    DECLARE @attempt int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: every wrong one is named, then one error is raised                               */
+    /* ----------------------------------------------------------------------------------------- */
+    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    SELECT @attempt = 0,
+        @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+        @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
+        @conversationKey = CONVERT(nvarchar(200), @@SPID),
+        @errors = CONCAT(
+            CASE WHEN ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+                THEN N'@fromService must be ''//redial/audit/initiator''. ' END,
+            CASE WHEN ISNULL(@toService, N'') <> N'//redial/audit/target'
+                THEN N'@toService must be ''//redial/audit/target''. ' END,
+            CASE WHEN ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+                THEN N'@onContract must be ''//redial/audit/contract''. ' END,
+            CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
+                THEN N'@messageType must be one of: ''//redial/audit/event''. ' END,
+            CASE WHEN @key IS NOT NULL
+                THEN N'@key must be NULL: this configuration has key = spid. ' END,
+            CASE WHEN @messageId IS NOT NULL
+                THEN N'@messageId must be NULL: this configuration has delivery = at_least_once. ' END);
+
+    IF @errors <> N''
+    BEGIN
+        SET @errors = LEFT(RTRIM(@errors), 2040);
+        THROW 50100, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SELECT @attempt = @attempt + 1, @handle = NULL;
+
+        BEGIN TRY
+            /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
+                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END;
+
+            /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+            FROM [audit].[SessionConversations] AS sc
+                /* For comparison only. HOLDLOCK: an S lock kept to the end of the transaction, as the
+                   article had it first; two that both go on to write the row deadlock (F-122). */
+                WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
+
+            /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
+               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+            IF @handle IS NULL OR @attempt > 1
+               OR NOT EXISTS (SELECT 1
+                              FROM sys.conversation_endpoints AS ce
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                              WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
+                                AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
+               OR EXISTS (SELECT 1
+                          FROM [audit].[Gate] AS g
+                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                          WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                EXECUTE [audit].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+            /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
+                       XACT_ABORT is OFF for this one statement ---------------------------------- */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            IF @messageBody IS NULL
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
+            END;
+
+            /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
+                       error can only roll back, and no message is committed without it (F-460) --- */
+            SET XACT_ABORT ON;
+            UPDATE sc
+            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @messageBody
+            INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+            FROM [audit].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
+            WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
+            IF @@ROWCOUNT <> 1
+                THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW: what an error does to the caller's
+                                           transaction is the caller's choice */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 8426, 8429: no such handle, or it can no longer send; 2627: another transaction of
+               this key made the row. All else, and a transaction that can only be rolled back by
+               the caller, is the caller's to know. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
+               found dead, and nothing is closed in the next attempt (F-150). */
+            IF @error <> 2627
+                SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
+        END CATCH;
+    END;
 END;
 GO
 DROP PROCEDURE IF EXISTS explorer.KillWindow, explorer.Ready, explorer.FireTimer, explorer.Enter, explorer.Stop, explorer.Turn;
