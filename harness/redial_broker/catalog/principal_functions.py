@@ -9,7 +9,7 @@ from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.lock_modes import combine
 from redial_broker.engine.types import INT, Variant, nvarchar
-from redial_broker.exec.principals import DB_OWNER, DBO
+from redial_broker.exec.security import is_db_owner
 from redial_broker.exec.tokens import principals_of
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ def applock_key(session: SessionState, resource: str, principal: str) -> tuple[A
     """
     database, user = session.database, session.user
     found = database.principals.get(principal.lower())
-    mine: frozenset[int] = principals_of(database, user) if user is not None else frozenset()
-    if found is None or not (found.id in mine or DBO in mine or DB_OWNER in mine):
+    member = user is not None and found is not None and found.id in principals_of(database, user)
+    if found is None or not (member or is_db_owner(session)):
         raise SqlError(15151, "find", "principal", principal)
     return ("APPLICATION", database.id, resource[:255], found.id)
 

@@ -99,9 +99,7 @@ ORDERS = (
 RETIRE = "EXECUTE audit.usp_RetireIdle @olderThanSeconds = 1, @WhatIf = 0;"
 IDLE = (RETIRE, "UPDATE audit.IdleWatch SET SinceUtc = '2000-01-01';")
 LONG_AGO = "UPDATE audit.ConversationLog SET BegunUtc = '2000-01-01';"
-DRAIN = (
-    "EXECUTE audit.usp_Drain @reason = N'search', @waitSeconds = 1, @keepClosed = 1, @WhatIf = 0;"
-)
+DRAIN = "EXECUTE audit.usp_Drain @reason = N'search', @waitSeconds = 1, @WhatIf = 0;"
 
 
 @dataclass(frozen=True, slots=True)
