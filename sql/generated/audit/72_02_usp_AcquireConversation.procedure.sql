@@ -86,7 +86,7 @@ BEGIN
         /* ------------------------------------------------------------------------------------- */
         IF EXISTS (SELECT 1
                    FROM [audit].[Gate] AS g
-                       WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                    WHERE g.ConfigId = 1 AND g.IsOpen = 0)
             THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 

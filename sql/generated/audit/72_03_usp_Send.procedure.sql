@@ -103,7 +103,7 @@ BEGIN
                                 AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
                OR EXISTS (SELECT 1
                           FROM [audit].[Gate] AS g
-                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                           WHERE g.ConfigId = 1 AND g.IsOpen = 0)
                 EXECUTE [audit].[usp_AcquireConversation]
                     @conversationKey = @conversationKey,

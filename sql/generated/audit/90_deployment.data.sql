@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0b4cc2fd999a7eb6e3cc72d9a710c0e60e70719f3c74cbe4808f8a50c682cb1d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'46f8923fae1e535a8b614414450a5b8a8cba84a039214a67b2b2cb06a21f6efb'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'0b4cc2fd999a7eb6e3cc72d9a710c0e60e70719f3c74cbe4808f8a50c682cb1d');
+    VALUES (N'audit', N'0.1.0', N'46f8923fae1e535a8b614414450a5b8a8cba84a039214a67b2b2cb06a21f6efb');
 END;
 GO

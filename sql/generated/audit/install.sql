@@ -2502,7 +2502,7 @@ BEGIN
         /* ------------------------------------------------------------------------------------- */
         IF EXISTS (SELECT 1
                    FROM [audit].[Gate] AS g
-                       WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                    WHERE g.ConfigId = 1 AND g.IsOpen = 0)
             THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
@@ -2705,7 +2705,7 @@ BEGIN
                                 AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
                OR EXISTS (SELECT 1
                           FROM [audit].[Gate] AS g
-                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                           WHERE g.ConfigId = 1 AND g.IsOpen = 0)
                 EXECUTE [audit].[usp_AcquireConversation]
                     @conversationKey = @conversationKey,
@@ -4480,8 +4480,6 @@ BEGIN
         RETURN @left;
     END;
 
-    DECLARE @attempts int = 1;
-
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
@@ -4504,15 +4502,14 @@ BEGIN
             /* Nor does the server's own trouble say anything against a row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
-                EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+                EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0
-        EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+        EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
 
     RETURN 0;
 END;
@@ -5505,12 +5502,12 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
-    WHILE 1 = 1
+    WHILE @WhatIf = 0
     BEGIN
         EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
         EXECUTE @blind = [audit].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
         REVERT;
-        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
+        IF @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
         WAITFOR DELAY '00:00:01';
     END;
@@ -5545,8 +5542,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         IF @closed = 0
             EXECUTE [audit].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
-        IF @WhatIf = 1
-            SET @begunBefore = NULL;
         IF @WhatIf = 1 OR @closed = 1 OR @who = N''
         BEGIN
             EXECUTE AS CALLER;
@@ -8066,10 +8061,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0b4cc2fd999a7eb6e3cc72d9a710c0e60e70719f3c74cbe4808f8a50c682cb1d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'46f8923fae1e535a8b614414450a5b8a8cba84a039214a67b2b2cb06a21f6efb'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'0b4cc2fd999a7eb6e3cc72d9a710c0e60e70719f3c74cbe4808f8a50c682cb1d');
+    VALUES (N'audit', N'0.1.0', N'46f8923fae1e535a8b614414450a5b8a8cba84a039214a67b2b2cb06a21f6efb');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -2611,7 +2611,7 @@ BEGIN
     /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) -- */
     IF EXISTS (SELECT 1
                FROM [etl].[Gate] AS g
-                   WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+                   WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                WHERE g.ConfigId = 1 AND g.IsOpen = 0)
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
@@ -4650,8 +4650,6 @@ BEGIN
         RETURN @left;
     END;
 
-    DECLARE @attempts int = 1;
-
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
@@ -4674,15 +4672,14 @@ BEGIN
             /* Nor does the server's own trouble say anything against a row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
-                EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+                EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0
-        EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+        EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
 
     RETURN 0;
 END;
@@ -5647,12 +5644,12 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
-    WHILE 1 = 1
+    WHILE @WhatIf = 0
     BEGIN
         EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
         EXECUTE @blind = [etl].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
         REVERT;
-        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
+        IF @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
         WAITFOR DELAY '00:00:01';
     END;
@@ -5687,8 +5684,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         IF @closed = 0
             EXECUTE [etl].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
-        IF @WhatIf = 1
-            SET @begunBefore = NULL;
         IF @WhatIf = 1 OR @closed = 1 OR @who = N''
         BEGIN
             EXECUTE AS CALLER;
@@ -8322,10 +8317,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'67acfeb4066cea37876c45c3e5593b52b0a2165ac0d37d0c9bbb9ae1f43a3c96'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cdb14c33416f6822fc24cec175e39b7d3577cfe703ef3eddf681a3a44c27727b'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'67acfeb4066cea37876c45c3e5593b52b0a2165ac0d37d0c9bbb9ae1f43a3c96');
+    VALUES (N'etl', N'0.1.0', N'cdb14c33416f6822fc24cec175e39b7d3577cfe703ef3eddf681a3a44c27727b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

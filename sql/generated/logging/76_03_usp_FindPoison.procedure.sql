@@ -31,8 +31,6 @@ BEGIN
         RETURN @left;
     END;
 
-    DECLARE @attempts int = 1;
-
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
@@ -55,15 +53,14 @@ BEGIN
             /* Nor does the server's own trouble say anything against a row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
-                EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+                EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0
-        EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+        EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
 
     RETURN 0;
 END;

@@ -4314,8 +4314,6 @@ BEGIN
         RETURN @left;
     END;
 
-    DECLARE @attempts int = 1;
-
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
@@ -4338,15 +4336,14 @@ BEGIN
             /* Nor does the server's own trouble say anything against a row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
-                EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+                EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0
-        EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+        EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
 
     RETURN 0;
 END;
@@ -5244,12 +5241,12 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
-    WHILE 1 = 1
+    WHILE @WhatIf = 0
     BEGIN
         EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
         EXECUTE @blind = [logging].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
         REVERT;
-        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
+        IF @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
         WAITFOR DELAY '00:00:01';
     END;
@@ -5284,8 +5281,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         IF @closed = 0
             EXECUTE [logging].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
-        IF @WhatIf = 1
-            SET @begunBefore = NULL;
         IF @WhatIf = 1 OR @closed = 1 OR @who = N''
         BEGIN
             EXECUTE AS CALLER;
@@ -7661,10 +7656,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'40646a830867cc459f1a283362208cfb47d5f0e7adb2a4a2333014844b72fb9a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'20787cf6ca76877bd8ee6164711be32b7f0276a899afdb4b378a15a8e5b40ba5'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'40646a830867cc459f1a283362208cfb47d5f0e7adb2a4a2333014844b72fb9a');
+    VALUES (N'logging', N'0.1.0', N'20787cf6ca76877bd8ee6164711be32b7f0276a899afdb4b378a15a8e5b40ba5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -82,12 +82,12 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
-    WHILE 1 = 1
+    WHILE @WhatIf = 0
     BEGIN
         EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
         EXECUTE @blind = [orders].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
         REVERT;
-        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
+        IF @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
         WAITFOR DELAY '00:00:01';
     END;
@@ -122,8 +122,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         IF @closed = 0
             EXECUTE [orders].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
-        IF @WhatIf = 1
-            SET @begunBefore = NULL;
         IF @WhatIf = 1 OR @closed = 1 OR @who = N''
         BEGIN
             EXECUTE AS CALLER;

@@ -2630,7 +2630,7 @@ BEGIN
         /* ------------------------------------------------------------------------------------- */
         IF EXISTS (SELECT 1
                    FROM [orders].[Gate] AS g
-                       WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                    WHERE g.ConfigId = 1 AND g.IsOpen = 0)
             THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
@@ -2833,7 +2833,7 @@ BEGIN
                                 AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
                OR EXISTS (SELECT 1
                           FROM [orders].[Gate] AS g
-                              WITH (FORCESEEK)      /* its one row, read after R is held: a drain closes it first (F-148) */
+                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
                           WHERE g.ConfigId = 1 AND g.IsOpen = 0)
                 EXECUTE [orders].[usp_AcquireConversation]
                     @conversationKey = @conversationKey,
@@ -4643,8 +4643,6 @@ BEGIN
         RETURN @left;
     END;
 
-    DECLARE @attempts int = 1;
-
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
@@ -4667,15 +4665,14 @@ BEGIN
             /* Nor does the server's own trouble say anything against a row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
             BEGIN
-                EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+                EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0
-        EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+        EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
 
     RETURN 0;
 END;
@@ -5668,12 +5665,12 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Look first: who was here before us for long                                              */
     /* ----------------------------------------------------------------------------------------- */
-    WHILE 1 = 1
+    WHILE @WhatIf = 0
     BEGIN
         EXECUTE AS CALLER;              /* only the server knows; see usp_InTheWay */
         EXECUTE @blind = [orders].[usp_InTheWay] @begunBefore = @begunBefore, @who = @who OUTPUT;
         REVERT;
-        IF @WhatIf = 1 OR @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
+        IF @who = N'' OR @blind = 1 OR SYSUTCDATETIME() >= @deadline
             BREAK;
         WAITFOR DELAY '00:00:01';
     END;
@@ -5708,8 +5705,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         IF @closed = 0
             EXECUTE [orders].[usp_WaitForEnds] @deadline = '20000101', @open = @open OUTPUT, @copies = @copies OUTPUT;
-        IF @WhatIf = 1
-            SET @begunBefore = NULL;
         IF @WhatIf = 1 OR @closed = 1 OR @who = N''
         BEGIN
             EXECUTE AS CALLER;
@@ -8266,10 +8261,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2c4adf2fb539e46231b9664235dc37b6678ce46baff9041fe62e5c7cdfc33b1f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4ef7aa57dec5fefb04e52f4d68f644f34b7dc1ec8bc23ef7b44735723dba6ee1'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'2c4adf2fb539e46231b9664235dc37b6678ce46baff9041fe62e5c7cdfc33b1f');
+    VALUES (N'orders', N'0.1.0', N'4ef7aa57dec5fefb04e52f4d68f644f34b7dc1ec8bc23ef7b44735723dba6ee1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -11,7 +11,7 @@ import pytest
 from redial.cli.configs import chosen, load_named
 from redial.paths import GENERATED
 
-from .test_style import code
+from ..texts import called_from_outside, code
 
 CONFIGS = {name: load_named(name) for name in chosen(None)}
 TEXTS = {
@@ -28,18 +28,10 @@ ON_R = re.compile(
 CLEANUP = ("usp_EndLeakedOne",)
 
 
-def called_from_outside(name: str) -> set[str]:
-    """Procedures of a configuration that a role may execute or a queue starts."""
-    text = "".join(text for file, text in TEXTS[name].items() if file[:2].isdigit())
-    return set(re.findall(r"GRANT EXECUTE ON [^;]*?\.\[(usp_\w+)\]", text)) | set(
-        re.findall(r"PROCEDURE_NAME = [^;]*?\.\[(usp_\w+)\]", text)
-    )
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_who_is_called_from_outside_is_read_from_grants_and_queues(name):
-    assert {"usp_Send", "usp_Health", "usp_TargetActivation"} <= called_from_outside(name)
-    assert "usp_LandBatch" not in called_from_outside(name)
+    assert {"usp_Send", "usp_Health", "usp_TargetActivation"} <= called_from_outside(TEXTS[name])
+    assert "usp_LandBatch" not in called_from_outside(TEXTS[name])
 
 
 @pytest.mark.parametrize(("name", "file"), MODULES)
@@ -48,7 +40,7 @@ def test_a_procedure_runs_as_its_configurations_one_principal(name, file):
     EXECUTE AS would add no right."""
     text = TEXTS[name][file]
     procedure = file.split(".")[0].rsplit("_usp_")[-1]
-    if f"usp_{procedure}" in called_from_outside(name):
+    if f"usp_{procedure}" in called_from_outside(TEXTS[name]):
         assert f"WITH EXECUTE AS N'{CONFIGS[name].roles.module}'" in text
     else:
         callers = [f for f, other in TEXTS[name].items() if f != file and f[:2].isdigit()]

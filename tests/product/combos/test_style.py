@@ -12,6 +12,8 @@ from redial.config.variants import EXTRAS, listing
 from redial.paths import DOCS
 from redial.render import render
 
+from ..texts import code
+
 MODULE = re.compile(r"\.(procedure|function|view|trigger)\.sql$")
 NEWER = (
     "STRING_AGG",
@@ -35,11 +37,6 @@ NEWER = (
 )
 """Functions that a server of 2016 SP1 does not have (STRING_SPLIT has them, without an ordinal)."""
 BOX = re.compile(r"^ *(/\* -{20,} \*/)\n *(/\* (\d+)  (?:.+\n)+?) *\1$", re.M)
-
-
-def code(text: str) -> str:
-    """T-SQL without comments and literals."""
-    return re.sub(r"/\*.*?\*/|--[^\n]*|N?'(?:[^']|'')*'", " ", text, flags=re.S)
 
 
 @cache

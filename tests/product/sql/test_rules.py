@@ -9,6 +9,7 @@ from redial.cli.configs import chosen
 from redial.paths import ROOT
 from redial.render import render
 
+from ..texts import called_from_outside, code
 from .lab import configured
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -31,11 +32,6 @@ ON_R = re.compile(
 )
 
 
-def code(text: str) -> str:
-    """T-SQL without comments and literals."""
-    return re.sub(r"/\*.*?\*/|--[^\n]*|N?'(?:[^']|'')*'", " ", text, flags=re.S)
-
-
 def statements_on_r(name: str) -> list[str]:
     return [m.group() for m in ON_R.finditer(code(PROCEDURES[name]))]
 
@@ -43,11 +39,7 @@ def statements_on_r(name: str) -> list[str]:
 def test_every_procedure_runs_as_the_one_module_user():
     """Where others call it, by grant or by activation: what those call runs as that user already.
     usp_Mark does for a deployer what only a deployer may, and is granted to nobody."""
-    outside = {
-        name
-        for text in SCRIPTS.values()
-        for name in re.findall(r"(?:GRANT EXECUTE ON|PROCEDURE_NAME =) [^;]*?\.\[(usp_\w+)\]", text)
-    }
+    outside = called_from_outside(SCRIPTS)
     assert {"usp_Send", "usp_Drain", "usp_SenderActivation"} <= outside
     for name in outside:
         assert "WITH EXECUTE AS N'audit_module'" in PROCEDURES[name], name
