@@ -4697,8 +4697,7 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r
-                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -4741,9 +4740,7 @@ BEGIN
                 IF @landed = 0
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
-                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                    FROM @received AS r
-                    ORDER BY r.QueuingOrder;
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                     EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
                 END;
@@ -4752,7 +4749,6 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
-
                 DELETE FROM @received;
                 RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [audit].[TargetQueue] INTO @received
@@ -4767,7 +4763,6 @@ BEGIN
                 EXECUTE [audit].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
@@ -4799,12 +4794,8 @@ BEGIN
             SET @suspect = @handle;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
-            BEGIN
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-            END;
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [audit].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
             IF @left <> 0
@@ -8061,10 +8052,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'46f8923fae1e535a8b614414450a5b8a8cba84a039214a67b2b2cb06a21f6efb'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b25131147d1878d43c7bd9bcadc20230c58fbc5a02eb4a6b38cd05986a9effb4'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'46f8923fae1e535a8b614414450a5b8a8cba84a039214a67b2b2cb06a21f6efb');
+    VALUES (N'audit', N'0.1.0', N'b25131147d1878d43c7bd9bcadc20230c58fbc5a02eb4a6b38cd05986a9effb4');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -4866,8 +4866,7 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r
-                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -4883,9 +4882,7 @@ BEGIN
                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                 EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
                 DELETE FROM @rows;
                 SET @phase = 2;         /* what fails from here on is no row's fault */
@@ -4893,7 +4890,6 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
-
                 DELETE FROM @received;
                 RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [etl].[TargetQueue] INTO @received
@@ -4908,7 +4904,6 @@ BEGIN
                 EXECUTE [etl].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
@@ -4940,12 +4935,8 @@ BEGIN
             SET @suspect = @handle;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
-            BEGIN
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-            END;
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [etl].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
             IF @left <> 0
@@ -8317,10 +8308,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cdb14c33416f6822fc24cec175e39b7d3577cfe703ef3eddf681a3a44c27727b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'74f18cd8203d754e2971526f6387445487a5818540d646eba3163c5c4ba7dfce'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'cdb14c33416f6822fc24cec175e39b7d3577cfe703ef3eddf681a3a44c27727b');
+    VALUES (N'etl', N'0.1.0', N'74f18cd8203d754e2971526f6387445487a5818540d646eba3163c5c4ba7dfce');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

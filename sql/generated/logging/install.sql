@@ -4494,8 +4494,7 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r
-                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -4534,9 +4533,7 @@ BEGIN
                 IF @landed = 0
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
-                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                    FROM @received AS r
-                    ORDER BY r.QueuingOrder;
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                     EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
                 END;
@@ -4545,7 +4542,6 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
-
                 DELETE FROM @received;
                 RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
@@ -4560,7 +4556,6 @@ BEGIN
                 EXECUTE [logging].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
@@ -4588,12 +4583,8 @@ BEGIN
             SET @suspect = @handle;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
-            BEGIN
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-            END;
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [logging].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
             IF @left <> 0
@@ -7656,10 +7647,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'20787cf6ca76877bd8ee6164711be32b7f0276a899afdb4b378a15a8e5b40ba5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'fe3c3145152ff6bfdf979128f3fee7078f7b2589563319b3a02059227122d73a'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'20787cf6ca76877bd8ee6164711be32b7f0276a899afdb4b378a15a8e5b40ba5');
+    VALUES (N'logging', N'0.1.0', N'fe3c3145152ff6bfdf979128f3fee7078f7b2589563319b3a02059227122d73a');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -90,8 +90,7 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r
-                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -134,9 +133,7 @@ BEGIN
                 IF @landed = 0
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
-                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                    FROM @received AS r
-                    ORDER BY r.QueuingOrder;
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                     EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
                 END;
@@ -145,7 +142,6 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
-
                 DELETE FROM @received;
                 RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received
@@ -160,7 +156,6 @@ BEGIN
                 EXECUTE [orders].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
@@ -192,12 +187,8 @@ BEGIN
             SET @suspect = @handle;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
-            BEGIN
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-            END;
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [orders].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
             IF @left <> 0

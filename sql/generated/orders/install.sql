@@ -4860,8 +4860,7 @@ BEGIN
                 FROM @received AS r;
 
                 IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r
-                    WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what this transaction accounts for need not be sent again. First,
@@ -4904,9 +4903,7 @@ BEGIN
                 IF @landed = 0
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
-                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                    FROM @received AS r
-                    ORDER BY r.QueuingOrder;
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                     EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
                 END;
@@ -4915,7 +4912,6 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
-
                 DELETE FROM @received;
                 RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received
@@ -4930,7 +4926,6 @@ BEGIN
                 EXECUTE [orders].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
@@ -4962,12 +4957,8 @@ BEGIN
             SET @suspect = @handle;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
-            BEGIN
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
-                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                FROM @received AS r
-                ORDER BY r.QueuingOrder;
-            END;
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [orders].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
             IF @left <> 0
@@ -8261,10 +8252,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4ef7aa57dec5fefb04e52f4d68f644f34b7dc1ec8bc23ef7b44735723dba6ee1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'aba0d96e3c59cdc5f3122a47eca775373b7d5232946442a78745dd687a0067e6'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'4ef7aa57dec5fefb04e52f4d68f644f34b7dc1ec8bc23ef7b44735723dba6ee1');
+    VALUES (N'orders', N'0.1.0', N'aba0d96e3c59cdc5f3122a47eca775373b7d5232946442a78745dd687a0067e6');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
