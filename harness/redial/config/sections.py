@@ -217,6 +217,9 @@ class Operations(Section):
     health_minutes: int = Field(default=15, ge=0, le=1_440)
     """With agent_job: how often a job runs usp_CheckHealth, which fails when something is wrong; 0:
     never."""
+    alert_operator: str = Field(default="", max_length=128)
+    """With agent_job: the SQL Server Agent operator who gets a mail when a job fails, the health check
+    above all (page sp_update_job, @notify_email_operator_name); empty: nobody."""
     notify_queue_off: bool = False
     """An event notification for BROKER_QUEUE_DISABLED on each queue, and what writes it into
     ErrorLog."""

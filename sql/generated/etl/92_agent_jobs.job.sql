@@ -93,6 +93,7 @@ BEGIN
             ROLLBACK TRANSACTION;
         SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(), N' Schedule yourself, ', @often, N': ', @command), 2048);
         PRINT @note;
+        CONTINUE;
     END CATCH;
 END;
 GO

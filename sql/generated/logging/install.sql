@@ -7647,10 +7647,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'fe3c3145152ff6bfdf979128f3fee7078f7b2589563319b3a02059227122d73a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f885ed69b3c76cb9e39f55ba2d45be7228e4ec488b149677d5225297e1e452e1'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'fe3c3145152ff6bfdf979128f3fee7078f7b2589563319b3a02059227122d73a');
+    VALUES (N'logging', N'0.1.0', N'f885ed69b3c76cb9e39f55ba2d45be7228e4ec488b149677d5225297e1e452e1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -7748,6 +7748,7 @@ BEGIN
             ROLLBACK TRANSACTION;
         SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(), N' Schedule yourself, ', @often, N': ', @command), 2048);
         PRINT @note;
+        CONTINUE;
     END CATCH;
 END;
 GO

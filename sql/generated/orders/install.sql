@@ -8252,10 +8252,10 @@ GO
 -- 90_deployment.data.sql
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'aba0d96e3c59cdc5f3122a47eca775373b7d5232946442a78745dd687a0067e6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e8c540255977122eed3d2dcee25b5e47cacfc4f04b3a5ec1f6d31d9c32ff647f'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'aba0d96e3c59cdc5f3122a47eca775373b7d5232946442a78745dd687a0067e6');
+    VALUES (N'orders', N'0.1.0', N'e8c540255977122eed3d2dcee25b5e47cacfc4f04b3a5ec1f6d31d9c32ff647f');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -8351,6 +8351,7 @@ BEGIN
             ROLLBACK TRANSACTION;
         SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(), N' Schedule yourself, ', @often, N': ', @command), 2048);
         PRINT @note;
+        CONTINUE;
     END CATCH;
 END;
 GO

@@ -26,6 +26,8 @@ ON_R = re.compile(
     r"(?:SELECT|DELETE|UPDATE)\b(?:(?!;).)*?\.\[SessionConversations\](?:(?!;).)*;", re.S
 )
 CLEANUP = ("usp_EndLeakedOne",)
+LONGEST = 200
+"""Lines of a procedure, from CREATE to its last END."""
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -47,6 +49,13 @@ def test_a_procedure_runs_as_its_configurations_one_principal(name, file):
         assert any(f"[usp_{procedure}]" in code(TEXTS[name][f]) for f in callers)
     assert "RAISERROR" not in code(text)
     assert not re.search(r"RELATED_CONVERSATION\b|MOVE CONVERSATION", code(text))
+
+
+@pytest.mark.parametrize(("name", "file"), MODULES)
+def test_a_procedure_can_be_read_in_one_go(name, file):
+    text = TEXTS[name][file]
+    body = text[text.index("CREATE OR ALTER") : text.rindex("\nGO")]
+    assert len(body.splitlines()) <= LONGEST
 
 
 @pytest.mark.parametrize(("name", "file"), MODULES)

@@ -20,7 +20,8 @@ CONFIG = configured(
 SCRIPT = "92_agent_jobs.job.sql"
 AGENT = """
 CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, step nvarchar(max), schedule nvarchar(200),
-    description nvarchar(512), owner nvarchar(128), guard nvarchar(max), run_as nvarchar(128));
+    description nvarchar(512), owner nvarchar(128), guard nvarchar(max), run_as nvarchar(128),
+    told nvarchar(200));
 GO
 CREATE VIEW dbo.sysjobs_view AS SELECT name, description FROM dbo.jobs;
 GO
@@ -57,6 +58,13 @@ CREATE PROCEDURE dbo.sp_update_jobschedule @job_name nvarchar(128), @name nvarch
     @active_start_time int = 0 AS
 EXECUTE dbo.sp_add_jobschedule @job_name, @name, @freq_type, @freq_interval, @freq_subday_type,
     @freq_subday_interval, @active_start_time;
+GO
+CREATE PROCEDURE dbo.sp_update_job @job_name nvarchar(128), @notify_level_email int,
+    @notify_email_operator_name nvarchar(128) AS
+IF @notify_email_operator_name NOT LIKE N'%on duty'
+    THROW 51234, N'no such operator', 1;
+UPDATE dbo.jobs SET told = CONCAT(@notify_level_email, N': ', @notify_email_operator_name)
+WHERE name = @job_name;
 GO
 CREATE PROCEDURE dbo.sp_add_jobserver @job_name nvarchar(128), @server_name nvarchar(128) AS RETURN;
 GO
@@ -115,6 +123,24 @@ def test_deploying_again_changes_nothing_and_a_new_choice_the_schedule_only(agen
     changed = configured(operations={"agent_job": True, "retire_minutes": 20})
     run(agent, render(changed)[SCRIPT])
     assert jobs(agent)["Redial audit: retire, lab"][1] == "4/20/0"
+
+
+def test_an_operator_is_told_of_every_job_that_fails(agent):
+    told = configured(operations={"agent_job": True, "alert_operator": "who's on duty"})
+    assert run(agent, render(told)[SCRIPT]) == []
+    tasks = ("retire", "health")
+    names = ", ".join(f"N'Redial audit: {task}, lab'" for task in tasks)
+    found = agent.rows(f"SELECT told FROM msdb.dbo.jobs WHERE name IN ({names});")
+    assert found == [("2: who's on duty",)] * len(tasks)
+
+
+def test_an_operator_who_is_not_there_costs_no_job_and_is_named(agent):
+    nobody = configured(operations={"agent_job": True, "alert_operator": "nobody"})
+    printed = run(agent, render(nobody)[SCRIPT])
+    assert all(
+        "no such operator" in p and "sp_add_operator @name = N'nobody'" in p for p in printed
+    )
+    assert len(printed) > 1 and "Redial audit: health, lab" in jobs(agent)
 
 
 def test_uninstall_removes_the_jobs(agent):
