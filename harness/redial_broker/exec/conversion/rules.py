@@ -6,6 +6,7 @@ CONVERT" page; precision and scale of results: "Precision, scale, and length" pa
 
 from __future__ import annotations
 
+from redial.tsql.lexer import MAX_PRECISION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import (
     MAX,
@@ -62,7 +63,6 @@ XML_NODES = _Marked("xml")
 
 _RANK = {name: rank for rank, name in enumerate(PRECEDENCE)}
 
-MAX_PRECISION = 38
 _DIGITS = {"bigint": 19, "int": 10, "smallint": 5, "tinyint": 3, "bit": 1}
 
 _GROUPS = {
