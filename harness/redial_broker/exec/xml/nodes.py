@@ -25,7 +25,7 @@ _LEAVES = frozenset({ATTRIBUTE, TEXT, COMMENT, PI})
 _NO_NODES: Any = ()
 """Shared and never changed."""
 
-MAX_DEPTH = 128
+MAX_LEVELS = 128
 """Levels of elements an xml instance may have (6335)."""
 
 _TREES_KEPT = 128
@@ -135,8 +135,8 @@ class _Builder:
         if self.at_wrapper:
             self.at_wrapper = False
             return
-        if len(self.open) > MAX_DEPTH:
-            raise SqlError(6335, MAX_DEPTH)
+        if len(self.open) > MAX_LEVELS:
+            raise SqlError(6335, MAX_LEVELS)
         scope, parent = self.scopes[-1], self.open[-1]
         pairs = list(zip(flat[::2], flat[1::2])) if flat else ()
         declared = (
