@@ -9,6 +9,7 @@ nor external files are ever resolved.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from functools import lru_cache
 from html import escape
 
@@ -29,7 +30,6 @@ _DECLARATION = re.compile(r"<\?xml\b[^>]*?\?>")
 _ENCODING = re.compile(r"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _BLANKS = re.compile(r">\s+<|^\s+<|>\s+$")
 _UTF16_NAMES = frozenset({"utf-16", "ucs-2", "utf-16le", "utf16", "unicode"})
-_BOM_8, _BOM_16, _BOM_16_BE = b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"
 _XML_SPACE = f"{{{XML_URI}}}space"
 
 _NUMBER_OF_ERROR = {
@@ -64,11 +64,11 @@ _PARSER = etree.XMLParser(
 
 def decode_bytes(value: bytes) -> str:
     """The text of XML bytes: by byte order mark, by UTF-16 pattern, by declaration, else UTF-8."""
-    if value.startswith(_BOM_16):
+    if value.startswith(BOM_UTF16_LE):
         return _decoded(value[2:], "utf-16-le")
-    if value.startswith(_BOM_16_BE):
+    if value.startswith(BOM_UTF16_BE):
         return _decoded(value[2:], "utf-16-be")
-    if value.startswith(_BOM_8):
+    if value.startswith(BOM_UTF8):
         return _decoded(value[3:], "utf-8")
     # An nvarchar body sent as it is has no mark: its every second byte is zero.
     if len(value) >= 2 and value[1] == 0 and value[0] != 0:
