@@ -204,13 +204,15 @@ def check_explicit(source: SqlType, target: SqlType) -> None:
 
 INCOMPARABLE = frozenset({"xml", "text", "ntext", "image"})
 """Types whose values can be compared with nothing, so neither sorted nor grouped."""
-_OLD_LARGE = frozenset({"text", "ntext", "image"})
+
+OLD_LARGE = frozenset({"text", "ntext", "image"})
+"""The large types of old, which are written without (max)."""
 
 
 def shown_name(of: SqlType) -> str:
     """The type name as error texts show it: with (max), without other lengths."""
     name = {"rowversion": "timestamp", "decimal": "decimal"}.get(of.name, of.name)
-    return f"{name}(max)" if of.length == MAX and of.name not in _OLD_LARGE else name
+    return f"{name}(max)" if of.length == MAX and of.name not in OLD_LARGE else name
 
 
 def group(of: SqlType) -> str:
