@@ -19,6 +19,8 @@ EMBEDDED = "embedded"
 LABEL = "embedded broker, not SQL Server"
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
 START_SECONDS = 30.0
+"""Longest a broker's process takes to open its port."""
+
 LOG_LINES = 50
 BROKER = [sys.executable, "-m", "redial.cli.broker", "--port", "0"]
 
