@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamWriter, DataSourceWriter, Wri
 
 from redial.spark.connect import SourceError
 from redial.spark.options import BatchWriteOptions, OptionsError, WriteOptions
+from redial.spark.properties import BATCH_PROPERTY, QUERY_PROPERTY
 from redial.spark.sending import Message, Piece, Sent, send_partition
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """What a DataFrame may have; body alone is required. Any further column is refused."""
 WHOLE = ("tinyint", "smallint", "int", "bigint")
-BATCH_PROPERTY, QUERY_PROPERTY = "streaming.sql.batchId", "sql.streaming.queryId"
-"""Local properties Spark gives the tasks of a stream; write() is told neither."""
 
 
 @dataclass
@@ -127,7 +126,7 @@ class StreamWriter(DataSourceStreamWriter):
 
     def write(self, iterator: Iterator[Row]) -> PartitionSent:
         """In a task: its partition of a micro-batch."""
-        context = _context()
+        context = _context()  # write() itself is told neither query nor batch
         query = context.getLocalProperty(QUERY_PROPERTY)
         batch = context.getLocalProperty(BATCH_PROPERTY)
         if query is None or batch is None:

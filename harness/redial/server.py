@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+EMBEDDED_LABEL = "embedded broker, not SQL Server"
+"""What stands beside every figure that is not a server's."""
+
 
 @dataclass(frozen=True)
 class Server:

@@ -11,14 +11,13 @@ from typing import Any, cast
 from redial.config import Config
 from redial.deploy import DeployError
 from redial.render import render
+from redial.server import EMBEDDED_LABEL
 from redial.tsql import split_batches
 from redial_broker.engine.clock import VirtualClock
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_lab.scenarios.port import Answer, Client
-
-LABEL = "embedded broker, not SQL Server"
 
 MOMENT = 37
 """Statements of a moment, all sessions together: no multiple of what a procedure's loop takes, so
@@ -70,7 +69,7 @@ class VirtualPort:
     quantum: see Instance. moment: statements of a moment. switches: of the engine, by name.
     """
 
-    label = LABEL
+    label = EMBEDDED_LABEL
     virtual = True
 
     def __init__(

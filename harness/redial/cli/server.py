@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redial.cli.errors import UserError
-from redial.server import Server, database_of, with_database
+from redial.server import EMBEDDED_LABEL, Server, database_of, with_database
 
 EMBEDDED = "embedded"
-LABEL = "embedded broker, not SQL Server"
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
 START_SECONDS = 30.0
+"""Longest a broker's process takes to open its port."""
+
 LOG_LINES = 50
 BROKER = [sys.executable, "-m", "redial.cli.broker", "--port", "0"]
 
@@ -104,7 +105,7 @@ def open_server(
         with broker_process() as broker:
             own = database or "redial"
             create_database(broker.odbc, own)
-            yield Server(LABEL, with_database(broker.odbc, own))
+            yield Server(EMBEDDED_LABEL, with_database(broker.odbc, own))
         return
     odbc = connection_string(text)
     name = database or database_of(odbc)
@@ -153,5 +154,5 @@ def _label(odbc: str) -> str:
     finally:
         connection.close()
     if "EMBEDDED BROKER" in version:
-        return LABEL
+        return EMBEDDED_LABEL
     return version.splitlines()[0].strip()

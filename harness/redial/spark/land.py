@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from redial.spark.errors import PipelineError, reason, status_of
+from redial.spark.properties import QUERY_PROPERTY
 from redial.spark.tables import KINDS, Table, table
 from redial.spark.totals import total_of
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 MARK = "mark"
 """Column of the source with a row's rowversion."""
-
-QUERY_PROPERTY = "sql.streaming.queryId"
-"""Local property of Spark with the id under which a checkpoint knows its query."""
 
 Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 """Called with the point, the batch and its rows; returns the rows. Tests stop a job with it."""

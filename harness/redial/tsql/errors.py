@@ -7,7 +7,8 @@ this package spells a text.
 from __future__ import annotations
 
 NOT_SUPPORTED = 60001
-"""Number of refusals of T-SQL that a server accepts and this parser does not take."""
+"""Number of every refusal of what a server accepts, the parser's and the embedded broker's; the text
+names construct and position."""
 
 MESSAGES: dict[int, str] = {
     102: "Incorrect syntax near '%s'.",

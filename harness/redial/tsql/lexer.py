@@ -43,12 +43,17 @@ _TOKEN = re.compile(
     """.replace("BLANK", _BLANK),
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT_MARK = re.compile(r"/\*|\*/")
+COMMENT_MARK = re.compile(r"/\*|\*/")
+"""Where a comment opens or closes: comments nest."""
+
 _KINDS = (END, STRING, VARIABLE, BINARY, NUMBER, WORD, QUOTED, QUOTED, OPERATOR, MONEY, END, END)
 _GROUP_WORD, _GROUP_DOUBLE, _GROUP_OPERATOR, _GROUP_END, _GROUP_UNKNOWN = 5, 7, 8, 10, 11
 
 MAX_NAME = 128
 """Characters of an identifier (Database Identifiers page)."""
+
+MAX_PRECISION = 38
+"""Digits of a decimal or numeric ("decimal and numeric" page)."""
 
 
 class Tokens:
@@ -180,7 +185,7 @@ def _check_name(source: Source, start: int, end: int) -> None:
 def _end_of_comment(source: Source, start: int) -> int:
     depth, position = 1, start + 2
     while depth:
-        mark = _COMMENT_MARK.search(source.text, position)
+        mark = COMMENT_MARK.search(source.text, position)
         if mark is None:
             raise_at(source, start, 113)
         depth += 1 if mark.group() == "/*" else -1

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from redial.tsql.ast import Batch
 from redial.tsql.errors import TsqlSyntaxError
+from redial.tsql.lexer import COMMENT_MARK
 from redial.tsql.parser import parse_batch
 
 _GO = re.compile(r"[ \t]*GO(?:[ \t]+(\d+))?[ \t]*(?:--[^\n]*)?$", re.IGNORECASE)
 _GO_AND_MORE = re.compile(r"[ \t]*GO[ \t]+(?![=.])\S", re.IGNORECASE)
 _OPENING = re.compile(r"'|\"|\[|--|/\*")
-_COMMENT_MARK = re.compile(r"/\*|\*/")
 _CLOSING = {"'": "'", '"': '"', "[": "]"}
 
 
@@ -97,7 +97,7 @@ def _behind(text: str, position: int, opening: str) -> int:
     if opening == "/*":
         depth = 1
         while depth:
-            mark = _COMMENT_MARK.search(text, position)
+            mark = COMMENT_MARK.search(text, position)
             if mark is None:
                 return len(text)
             depth += 1 if mark.group() == "/*" else -1

@@ -15,13 +15,11 @@ from redial_broker.catalog.views import view
 from redial_broker.catalog.visibility import visible
 from redial_broker.engine.clock import EPOCH
 from redial_broker.exec.database import Database
-from redial_broker.ssb.names import FIRST_USER_ID
+from redial_broker.ssb.names import BY_INITIATOR, BY_TARGET, FIRST_USER_ID
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.session import SessionState
-
-BY_INITIATOR, BY_TARGET = 1, 2
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ what is refused by name.
 from __future__ import annotations
 
 from redial_broker.catalog.refused import REFUSED_PROCEDURES
-from redial_broker.catalog.views import COMPUTED, CONSTANT, DECLARED, REFUSED, DeclaredView
+from redial_broker.catalog.views import COMPUTED, CONSTANT, DECLARED, REFUSED_COLUMN, DeclaredView
 from redial_broker.exec.objects import (
     CATALOG_FUNCTIONS,
     REFUSED_VIEWS,
@@ -21,7 +21,7 @@ def view_lines(view: DeclaredView) -> list[str]:
     """One view: a heading and its columns by mark."""
     permission = f" (needs {view.permission})" if view.permission else ""
     lines = [f"### {view.schema}.{view.name}{permission}", ""]
-    for mark in (COMPUTED, CONSTANT, REFUSED):
+    for mark in (COMPUTED, CONSTANT, REFUSED_COLUMN):
         names = [
             f"{c.name} = {c.value!r}" if mark == CONSTANT else c.name
             for c in view.columns
@@ -36,13 +36,13 @@ def page() -> str:
     """The whole text, Markdown."""
     counts = {
         mark: sum(c.mark == mark for view in DECLARED.values() for c in view.columns)
-        for mark in (COMPUTED, CONSTANT, REFUSED)
+        for mark in (COMPUTED, CONSTANT, REFUSED_COLUMN)
     }
     lines = [
         "## System catalog of the embedded broker",
         "",
         f"{len(DECLARED)} views; columns: {counts[COMPUTED]} computed from live state, "
-        f"{counts[CONSTANT]} constant, {counts[REFUSED]} refused (error 207).",
+        f"{counts[CONSTANT]} constant, {counts[REFUSED_COLUMN]} refused (error 207).",
         "",
     ]
     for name in sorted(DECLARED, key=str.lower):

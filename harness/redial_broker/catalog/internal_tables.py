@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 SYS_SCHEMA = 4
+"""schema_id of sys."""
+
 HOBT = 1 << 40
 """Internal tables have hobt ids of their own, above those of tables: their queue's and this."""
 

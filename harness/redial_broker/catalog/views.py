@@ -33,7 +33,7 @@ differs(
     "of system views below marks such columns.",
 )
 
-COMPUTED, CONSTANT, REFUSED = "computed", "constant", "refused"
+COMPUTED, CONSTANT, REFUSED_COLUMN = "computed", "constant", "refused"
 VIEW_SERVER_STATE = "VIEW SERVER STATE"
 
 
@@ -80,7 +80,7 @@ def view(
     schema, _, own = name.partition(".")
     columns = tuple(parse_column(line) for line in declaration.strip().splitlines())
     DECLARED[name] = DeclaredView(schema, own, columns, permission)
-    shown = [column for column in columns if column.mark != REFUSED]
+    shown = [column for column in columns if column.mark != REFUSED_COLUMN]
     constants = tuple(column.value for column in shown if column.mark != COMPUTED)
     computed, arranged = len(shown) - len(constants), _arrangement(shown)
 
@@ -156,7 +156,7 @@ def parse_column(line: str) -> DeclaredColumn:
         words = words[1:]
     name, type_text = words[0], "".join(words[1:])
     nullable = type_text.endswith("?")
-    mark = REFUSED if refused else CONSTANT if value else COMPUTED
+    mark = REFUSED_COLUMN if refused else CONSTANT if value else COMPUTED
     constant = python_ast.literal_eval(value.strip()) if value else None
     if mark == CONSTANT and constant is None:
         nullable = True

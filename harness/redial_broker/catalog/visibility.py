@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from redial_broker.exec.principals import DB_OWNER, DBO, FIXED_ROLES
+from redial_broker.engine.owners import DBO
+from redial_broker.exec.principals import DB_OWNER, FIXED_ROLES
 from redial_broker.exec.security import (
     OBJECT,
     PRINCIPAL,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from redial_broker.catalog.functions import function
+from redial_broker.catalog.internal_tables import SYS_SCHEMA
 from redial_broker.catalog.views import view
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.database import Database
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.session import SessionState
 
-_BUILT_IN, _SYS_SCHEMA = 1, 4
+_BUILT_IN = 1
 _BUILT_IN_NAMESPACES = (
     "http://www.w3.org/2001/XMLSchema",
     "http://schemas.microsoft.com/sqlserver/2004/sqltypes",
@@ -43,7 +44,7 @@ modify_date datetime""",
 def collections(session: SessionState, db: Database) -> Iterable[RowValues]:
     """The built-in collection and those of users."""
     made = db.created
-    yield _BUILT_IN, _SYS_SCHEMA, None, "sys", made, made
+    yield _BUILT_IN, SYS_SCHEMA, None, "sys", made, made
     for item in sorted(db.collections.values(), key=lambda c: c.xml_collection_id):
         yield (
             item.xml_collection_id,

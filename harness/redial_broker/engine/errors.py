@@ -5,10 +5,8 @@ Texts live in ``messages.py``; nobody else spells one.
 
 from __future__ import annotations
 
+from redial.tsql.errors import NOT_SUPPORTED
 from redial_broker.engine.messages import ABORTS, MESSAGES
-
-NOT_SUPPORTED = 60001
-"""Number of every refusal of the embedded broker; the text names construct and position."""
 
 STATEMENT, SCOPE, BATCH, CONNECTION = "statement", "scope", "batch", "connection"
 THROWN = "thrown"

@@ -133,6 +133,11 @@ class ResultColumn:
     of a bulk load (F-282)."""
 
 
+SELECT_DONE = 0xC1
+"""Command code in the DONE token behind a result set: of SELECT, and of FETCH, RECEIVE and system
+procedures too, which look like it to a client (MS-TDS, DONE token)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message to the client: an error when severity is above 10, else information."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.keys import by_thumbprint
-from redial_broker.exec.principals import DBO
 from redial_broker.exec.security import permitted, securable, user_for_login
 from redial_broker.ssb.routing import binding_of
 from redial_broker.ssb.switches import value

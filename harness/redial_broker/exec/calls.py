@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.owners import OWNER
 from redial_broker.engine.types import SqlType
 from redial_broker.exec import impersonation
 from redial_broker.exec.conversion import compile_assignment_conversion
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.database import Database
     from redial_broker.exec.objects import Module
     from redial_broker.exec.session import SessionState
-
-OWNER = -2
-"""execute_as of EXECUTE AS OWNER (sys.sql_modules page)."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import SELECT_DONE
 from redial_broker.exec.calls import converted
 from redial_broker.exec.context import Context
 from redial_broker.exec.cursor_options import DYNAMIC, KEYSET, SCROLL_LOCKS, cursor_options
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.program import Frame
     from redial_broker.exec.session import SessionState
-
-FETCH = 0xC1
-"""A FETCH to the client ends like a SELECT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +257,7 @@ def compile_fetch_cursor(node: ast.FetchCursor, context: Context) -> Run:
             session.result(
                 [column.result() for column in columns], [] if row is None else [row.values]
             )
-            session.done(FETCH, 0 if row is None else 1)
+            session.done(SELECT_DONE, 0 if row is None else 1)
             return
         if row is not None:
             for target, value, column in zip(targets, row.values, columns):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.clock import EPOCH
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import SMALLINT, ResultColumn, nvarchar
+from redial_broker.engine.types import SELECT_DONE, SMALLINT, ResultColumn, nvarchar
 from redial_broker.exec.context import Context
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import check_server, is_db_owner
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 COMPLETED = (
     "DBCC execution completed. If DBCC printed error messages, contact your system administrator."
 )
-SELECT = 0xC1
 
 _INPUT = [
     ResultColumn("EventType", nvarchar(30), True),
@@ -65,7 +64,7 @@ def _answer(
     session: SessionState, columns: list[ResultColumn], rows: list[tuple[Any, ...]]
 ) -> None:
     session.result(columns, rows)
-    session.done(SELECT, len(rows))
+    session.done(SELECT_DONE, len(rows))
 
 
 def _input_buffer(session: SessionState, given: list[Any], options: set[str]) -> None:

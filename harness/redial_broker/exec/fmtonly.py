@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial.tsql.ast.base import node as ast_node
 from redial_broker.engine.errors import NotSupported
+from redial_broker.engine.types import SELECT_DONE
 from redial_broker.exec.context import Context
 from redial_broker.exec.registry import FLOW, REGISTRY, Run, compiles, describe
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
-SELECT = 0xC1
 _AS_EVER = (ast.SetOption, ast.SetValue, ast.Use, ast.DeclareVariable, ast.DeclareTableVariable)
 _NOTHING_HAPPENS = (ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.SetVariable)
 
@@ -82,7 +82,7 @@ def compile_format_only(node: FormatOnly, context: Context) -> Run:
             return run(session, variables)
         if columns is not None:
             session.result(columns, [])
-            session.done(SELECT, 0)
+            session.done(SELECT_DONE, 0)
         elif silent:
             session.set_rowcount(0)
         else:

@@ -13,8 +13,9 @@ from hashlib import shake_128
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.database import Database
-from redial_broker.exec.principals import DBO, USER, Login, Principal, sid_text
+from redial_broker.exec.principals import USER, Login, Principal, sid_text
 from redial_broker.exec.security import has_permission
 from redial_broker.exec.tokens import (
     SERVER_PRINCIPAL,

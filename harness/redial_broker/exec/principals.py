@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-DBO, GUEST, INFORMATION_SCHEMA_USER, SYS_USER = 1, 2, 3, 4
+from redial_broker.engine.owners import DBO
+
+GUEST, INFORMATION_SCHEMA_USER, SYS_USER = 2, 3, 4
 PUBLIC = 0
 DB_OWNER = 16384
 FIRST_USER = 5

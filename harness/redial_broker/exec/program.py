@@ -95,6 +95,7 @@ class Program:
 
 
 NO_SIGNERS: frozenset[bytes] = frozenset()
+"""Thumbprints of what runs unsigned."""
 
 
 def signatures(program: Program, session: SessionState) -> frozenset[bytes]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError, followed
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.database import Database
 from redial_broker.exec.objects import Schema, VirtualTable
 from redial_broker.exec.permission_table import covering
-from redial_broker.exec.principals import DB_OWNER, DBO, ROLE, SERVER_ROLES, USER, Principal
+from redial_broker.exec.principals import DB_OWNER, ROLE, SERVER_ROLES, USER, Principal
 from redial_broker.exec.program import NO_SIGNERS, Program
 from redial_broker.exec.switches import value
 from redial_broker.exec.tokens import (

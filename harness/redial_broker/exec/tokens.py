@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.database import Database
 from redial_broker.exec.permission_table import (
     FIXED_ROLE_RIGHTS,
@@ -23,7 +24,6 @@ from redial_broker.exec.permission_table import (
 from redial_broker.exec.principals import (
     CERTIFICATE_USER,
     DB_OWNER,
-    DBO,
     FIXED_ROLES,
     GUEST,
     KEY_USER,
@@ -34,12 +34,12 @@ from redial_broker.exec.principals import (
     Login,
     Principal,
 )
+from redial_broker.exec.program import NO_SIGNERS
 
 if TYPE_CHECKING:
     from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
-NO_SIGNERS: frozenset[bytes] = frozenset()
 SERVER_PUBLIC, SYSADMIN = SERVER_ROLES["public"], SERVER_ROLES["sysadmin"]
 SERVER, SERVER_PRINCIPAL, ENDPOINT = 100, 101, 105
 """class of sys.server_permissions."""

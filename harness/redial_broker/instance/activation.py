@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from redial_broker.ssb import queue as queues
     from redial_broker.ssb.queue import Queue
 
-STARTED, ENDED, ABORTED = "started", "ended", "aborted"
+TASK_STARTED, TASK_ENDED, TASK_ABORTED = "started", "ended", "aborted"
 """Subclasses of Broker:Activation."""
 COMPLETED = 0
 """``Session.status`` of a task whose procedure has returned, whatever its return value."""
@@ -139,7 +139,7 @@ class Activation:
         program.code = [step, cast("Step", _completed), end_of_program]
         program.infos = [StatementInfo(None, 1, False, place) for place in (1, 2, 3)]
         instance.machine.call(session, program, [])
-        self.trace.write(f"spid{session.id}s", f"{STARTED}: {queue}")
+        self.trace.write(f"spid{session.id}s", f"{TASK_STARTED}: {queue}")
         queue.broker.counters.add(instance.engine.journal, counters.STARTED)
         instance.ready(session)
 
@@ -169,7 +169,7 @@ class Activation:
             session.rollback()
         how = self._how(session, queue, procedure, open_transaction)
         self.trace.write(f"spid{session.id}s", how)
-        if how.startswith(ABORTED):
+        if how.startswith(TASK_ABORTED):
             queue.broker.counters.add(self.instance.engine.journal, counters.ABORTED)
             if session.status != COMPLETED:
                 queue.broker.counters.add(self.instance.engine.journal, counters.ERRORS)
@@ -184,13 +184,13 @@ class Activation:
         """Subclass and text of the trace event (messages 8415, 28085 to 28088)."""
         database = cast(Database, queue.broker.database)
         if open_transaction and session.status == COMPLETED:
-            return f"{ABORTED}: {text(8415, procedure)}"
+            return f"{TASK_ABORTED}: {text(8415, procedure)}"
         if database.objects.get((queue.schema.lower(), queue.name.lower())) is not queue:
-            return f"{ENDED}: {text(28085)}"
+            return f"{TASK_ENDED}: {text(28085)}"
         if session.status != COMPLETED:
-            return f"{ABORTED}: {text(28088, *session.sink.last_error)}"
+            return f"{TASK_ABORTED}: {text(28088, *session.sink.last_error)}"
         if not queue.monitor.exists:
-            return f"{ENDED}: {text(28086)}"
+            return f"{TASK_ENDED}: {text(28086)}"
         if session.id not in queue.monitor.receivers:
-            return f"{ABORTED}: {text(28087, procedure)}"
-        return f"{ENDED}: {queue}"
+            return f"{TASK_ABORTED}: {text(28087, procedure)}"
+        return f"{TASK_ENDED}: {queue}"

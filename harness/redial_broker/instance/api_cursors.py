@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.engine.types import INT, NVARCHAR_MAX, Message, ResultColumn
+from redial_broker.engine.types import INT, NVARCHAR_MAX, SELECT_DONE, Message, ResultColumn
 from redial_broker.exec.calls import Argument, call_program, converted
 from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
 from redial_broker.exec.context import Context
@@ -59,7 +59,6 @@ _BUFFER = 20
 """Rows of a fetch that does not say how many."""
 
 _SUCCEEDED, _ADJUSTED = 0, 2
-_SELECT = 0xC1
 _ROWSTAT = ResultColumn("ROWSTAT", INT, False)
 _ROW_FETCHED, _ROW_MISSING = 1, 2
 _FIRST_ID = 180150003
@@ -200,7 +199,7 @@ def _open(
             first = [(*row.values, _ROW_FETCHED) for row in _in_buffer(cursor)]
         session.api_cursors[session.last_cursor] = cursor
         session.result(list(cursor.columns), first)
-        session.done(_SELECT, len(first))
+        session.done(SELECT_DONE, len(first))
         _give(opening.cursor, session.last_cursor)
         _give(opening.scroll, kind)
         _give(opening.concurrency, READ_ONLY)
@@ -352,7 +351,7 @@ def sp_cursorfetch(
         session.api_cursors[number] = cursor
         session.fetch_status = 0 if rows else -1
         session.result(list(cursor.columns), rows)
-        session.done(_SELECT, len(rows))
+        session.done(SELECT_DONE, len(rows))
     if on_return is not None:
         on_return(session, status)
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.owners import DBO
 from redial_broker.ssb import alarms, names
 from redial_broker.ssb.conversation import GONE, OPEN
-from redial_broker.ssb.definitions import DBO, Contract, MessageType, Priority, Service
+from redial_broker.ssb.definitions import Contract, MessageType, Priority, Service
 from redial_broker.ssb.faults import fault
 from redial_broker.ssb.switches import value
 

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import Part
+from redial_broker.engine.owners import DBO
 
 if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.needs import BodyCheck
     from redial_broker.ssb.queue import Queue
-
-DBO = 1
-"""Principal id of dbo, who owns what names no owner."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_LE
 from html import escape, unescape  # xml.sax.saxutils would load an HTTP client at start
 
 from redial_broker.ssb.names import ERROR
 
-_BOM = b"\xff\xfe"
 _FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.DOTALL)
 
 
@@ -18,12 +18,12 @@ def encode(code: int, description: str, *, bom: bool = True) -> bytes:
         f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
         f"<Description>{shown}</Description></Error>"
     )
-    return (_BOM if bom else b"") + text.encode("utf-16-le")
+    return (BOM_UTF16_LE if bom else b"") + text.encode("utf-16-le")
 
 
 def decode(body: bytes) -> tuple[int, str]:
     """(code, description) of a body made by ``encode``; ValueError for any other."""
-    found = _FIELDS.search(body.removeprefix(_BOM).decode("utf-16-le"))
+    found = _FIELDS.search(body.removeprefix(BOM_UTF16_LE).decode("utf-16-le"))
     if found is None:
         raise ValueError("not the body of a Service Broker Error message")
     return int(found[1]), unescape(found[2])

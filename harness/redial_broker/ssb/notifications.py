@@ -10,6 +10,7 @@ whose next event finds nobody to tell.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_LE
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
@@ -44,7 +45,6 @@ QUEUE_ACTIVATION, QUEUE_DISABLED = "QUEUE_ACTIVATION", "BROKER_QUEUE_DISABLED"
 QUEUE, DATABASE, SERVER = "QUEUE", "DATABASE", "SERVER"
 SPID = 20
 """Session id of the background task that posts events; activated tasks begin at 21."""
-_BOM = b"\xff\xfe"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -351,7 +351,7 @@ def _merged(
 
 def _encoded(body: str) -> bytes:
     """xml as varbinary: UTF-16 with a byte order mark."""
-    return _BOM + body.encode("utf-16-le")
+    return BOM_UTF16_LE + body.encode("utf-16-le")
 
 
 def _server_name(database: BrokerHome) -> str:

@@ -9,6 +9,7 @@ from sortedcontainers import SortedDict
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.owners import OWNER
 from redial_broker.ssb import columns
 from redial_broker.ssb.monitor import QueueMonitor
 from redial_broker.ssb.names import SYSTEM_TABLES
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 POISON_LIMIT = 5
 """Consecutive rollbacks that disable a queue (removing-poison-messages page)."""
-
-OWNER = -2
-"""execute_as of EXECUTE AS OWNER (sys.service_queues page)."""
 
 
 @dataclass(frozen=True, slots=True)

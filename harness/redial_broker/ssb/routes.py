@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.owners import DBO
 from redial_broker.ssb import names
 from redial_broker.ssb.ddl import changed, find, refuse_taken
-from redial_broker.ssb.definitions import DBO, RemoteServiceBinding, Route
+from redial_broker.ssb.definitions import RemoteServiceBinding, Route
 from redial_broker.ssb.routing import LOCAL, TRANSPORT, binding_of, is_address
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -11,8 +12,6 @@ from redial_broker.ssb import names
 
 if TYPE_CHECKING:
     from redial_broker.ssb.needs import BodyCheck
-
-_UTF16, _UTF16_BE = b"\xff\xfe", b"\xfe\xff"
 
 
 def failure(
@@ -42,8 +41,8 @@ def _not_well_formed(body: bytes, text_outside: bool) -> str | None:
     first characters is zero.
     """
     data = body
-    if body[:2] not in {_UTF16, _UTF16_BE} and len(body) > 1 and body[1] == 0:
-        data = _UTF16 + body
+    if body[:2] not in {BOM_UTF16_LE, BOM_UTF16_BE} and len(body) > 1 and body[1] == 0:
+        data = BOM_UTF16_LE + body
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
     )
@@ -65,7 +64,7 @@ def _fragment(data: bytes, text_outside: bool) -> bool:
 
     A server takes those under WELL_FORMED_XML (F-244): the xml type holds them too.
     """
-    encoding = "utf-16" if data[:2] in {_UTF16, _UTF16_BE} else "utf-8"
+    encoding = "utf-16" if data[:2] in {BOM_UTF16_LE, BOM_UTF16_BE} else "utf-8"
     try:
         text = _DECLARATION.sub("", data.decode(encoding).lstrip("\ufeff"))
         parser = etree.XMLParser(

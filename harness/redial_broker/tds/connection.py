@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from redial_broker.engine.errors import NOT_SUPPORTED, NotSupported, SqlError
+from redial.tsql.errors import NOT_SUPPORTED
+from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import Message
 from redial_broker.instance.defects import defect_message, described
 from redial_broker.instance.requests import Wire

@@ -19,6 +19,9 @@ RETURNSTATUS, RETURNVALUE = 0x79, 0xAC
 # DONE status bits (2.2.7.6)
 DONE_MORE, DONE_ERROR, DONE_INXACT, DONE_COUNT, DONE_ATTN = 0x01, 0x02, 0x04, 0x10, 0x20
 
+# Flags of a column, of a result set and of a table-valued parameter alike (2.2.7.4, 2.2.5.5.5)
+COLUMN_NULLABLE, COLUMN_IDENTITY = 0x01, 0x10
+
 # ENVCHANGE types (2.2.7.9)
 ENV_DATABASE, ENV_LANGUAGE, ENV_PACKET_SIZE, ENV_COLLATION = 1, 2, 4, 7
 ENV_BEGIN, ENV_COMMIT, ENV_ROLLBACK, ENV_RESET = 8, 9, 10, 18
@@ -34,6 +37,9 @@ TDS_7_2, TDS_7_4, TDS_8_0 = 0x72090002, 0x74000004, 0x08000000
 
 COLLATION = bytes.fromhex("0904d00034")
 """SQL_Latin1_General_CP1_CI_AS: LCID 0x0409, ignore case, kana and width, sort id 52."""
+
+HOST = "127.0.0.1"
+"""The loopback address: the embedded broker is a test double and never listens elsewhere."""
 
 SERVER_NAME = "REDIAL"
 PROGRAM_NAME = "Microsoft SQL Server"

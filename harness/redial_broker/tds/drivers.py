@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from redial.odbc import odbc_driver
-
-HOST = "127.0.0.1"
+from redial_broker.tds.constants import HOST
 
 
 def odbc_connection_string(

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_START_SECONDS = 30.0
+_THREAD_SECONDS = 30.0
+"""Longest the server's thread takes to open its port, and to end."""
+
 CALL_SECONDS = 120.0
 """Longest a caller waits for the server thread: past that, something runs without end."""
 
@@ -120,7 +122,7 @@ class EmbeddedBroker:
             target=self._run, args=(ready,), name="embedded-broker", daemon=True
         )
         self._thread.start()
-        ready.result(_START_SECONDS)
+        ready.result(_THREAD_SECONDS)
         return self
 
     def stop(self) -> None:
@@ -129,7 +131,7 @@ class EmbeddedBroker:
         if thread is None or self._loop is None or self._stop is None:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
-        thread.join(_START_SECONDS)
+        thread.join(_THREAD_SECONDS)
 
     def _run(self, ready: Future[None]) -> None:
         try:

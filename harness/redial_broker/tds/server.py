@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, cast
 
 from redial_broker.engine.differences import differs
 from redial_broker.tds.connection import Connection
+from redial_broker.tds.constants import HOST
 from redial_broker.tds.tls import TlsContexts, tls_contexts
 
 if TYPE_CHECKING:
     from redial_broker.tds.served import Served
 
 _LOG = logging.getLogger(__name__)
-
-HOST = "127.0.0.1"
-"""The loopback address: the embedded broker is a test double and never listens elsewhere."""
 
 SLICE_STEPS = 1000
 """Scheduler steps between two looks at the sockets, a few milliseconds of work."""

@@ -18,7 +18,7 @@ _ENV_BEGUN, _ENV_ENDED = struct.Struct("<BHBBQB"), struct.Struct("<BHBBBQ")
 _TEXT_MAX = 8000
 """Characters of a message: the token's length is two bytes, and PRINT ends here as well."""
 
-_NULLABLE, _UPDATABLE_UNKNOWN, _IDENTITY = 0x01, 0x08, 0x10
+_UPDATABLE_UNKNOWN = 0x08
 _NAME_MAX = 255
 _LARGE_OUTPUT = {"text": "varchar", "ntext": "nvarchar", "image": "varbinary"}
 
@@ -129,7 +129,9 @@ def column_metadata(columns: Sequence[ResultColumn]) -> tuple[bytes, list[Encode
     encoders = []
     for column in columns:
         codec = column_codec(column.type)
-        flags = (_NULLABLE if column.nullable else 0) | (_IDENTITY if column.identity else 0)
+        flags = c.COLUMN_NULLABLE if column.nullable else 0
+        if column.identity:
+            flags |= c.COLUMN_IDENTITY
         if column.stored:
             flags |= _UPDATABLE_UNKNOWN  # 0 says read-only: JDBC keeps such columns out of a load
         out += _COLUMN.pack(codec.user_type, flags) + codec.type_info

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from redial_broker.engine.types import ResultColumn
 from redial_broker.instance.requests import TableValue
+from redial_broker.tds import constants as c
 from redial_broker.tds.decoders import WireType, read_type
 from redial_broker.tds.packets import ProtocolError
 from redial_broker.tds.reader import Reader
 
 _NO_METADATA = 0xFFFF
 _END, _ROW, _UNIQUE, _ORDERING = 0x00, 0x01, 0x10, 0x11
-_NULLABLE, _IDENTITY, _DEFAULT = 0x0001, 0x0010, 0x0200
+_DEFAULT = 0x0200
 _COLUMNS_MAX = 1024
 
 
@@ -51,7 +52,9 @@ def _columns(
         name = reader.b_varchar()
         types.append(wire)
         columns.append(
-            ResultColumn(name, wire.sql, bool(flags & _NULLABLE), bool(flags & _IDENTITY))
+            ResultColumn(
+                name, wire.sql, bool(flags & c.COLUMN_NULLABLE), bool(flags & c.COLUMN_IDENTITY)
+            )
         )
         if flags & _DEFAULT:
             defaults.add(index)

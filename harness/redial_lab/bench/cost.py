@@ -18,6 +18,7 @@ from typing import Any
 from unittest.mock import patch
 
 from redial.config import Config
+from redial.server import EMBEDDED_LABEL
 from redial_broker.engine.access import Access
 from redial_broker.engine.locks import LockManager
 from redial_broker.engine.storage import Index, Table
@@ -261,7 +262,7 @@ def main(tell: Callable[[str], None] = print, designs: Iterable[str] = DESIGNS) 
     """Every figure by name; ``tell`` hears which design is being counted."""
     found = {}
     for design in designs:
-        tell(f"counting {design} (embedded broker, not SQL Server)")
+        tell(f"counting {design} ({EMBEDDED_LABEL})")
         for stage, cost in costs(design).items():
             for how, counts in (("each", cost.each), ("once", cost.once)):
                 for kind, count in counts.items():

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from redial.server import EMBEDDED_LABEL
 from redial.spark.connect import open_connection
 from redial.spark.jar import DRIVER, jdbc_jar
 from redial.spark.options import Options, parse
@@ -38,7 +39,7 @@ def main(tell: Callable[[str], None] = print, rows: int = ROWS) -> dict[str, flo
     jar = str(jdbc_jar())
     with BrokerProcess() as broker:
         connection = fill(broker, rows)
-        tell(f"{rows:,} rows of {BODY} bytes (embedded broker, not SQL Server)")
+        tell(f"{rows:,} rows of {BODY} bytes ({EMBEDDED_LABEL})")
         spark = spark_session("redial-reads", jars=[jar], java_options="-XX:+UseSerialGC")
         first, last = connection.execute(
             "SELECT MIN(RowVersion), MAX(RowVersion) FROM audit.Landing;"

@@ -16,7 +16,7 @@ from redial_lab.scenarios.day import SCENARIO
 from redial_lab.scenarios.story import told
 from redial_lab.virtual import VirtualPort
 
-QUANTUM, MOMENT = 200, 20_000
+LONG_TURN, MUCH_WORK = 200, 20_000
 """Turns of many statements, and much work in little virtual time: a spike must fit into its ten
 minutes."""
 
@@ -26,7 +26,7 @@ def main(tell: Callable[[str], None] = print, scale: int = 1) -> dict[str, float
     started = time.perf_counter()
     found = told(
         replace(SCENARIO, scale=scale),
-        VirtualPort(quantum=QUANTUM, moment=MOMENT),
+        VirtualPort(quantum=LONG_TURN, moment=MUCH_WORK),
         say=lambda text: tell(f"{text}, {memory_mb():,.0f} MB"),
     )
     if not found.clean:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from redial.cli.errors import UserError, command
-from redial.cli.server import LABEL
+from redial.server import EMBEDDED_LABEL
 from redial_lab.bench.peers import PEERS
 from redial_lab.bench.run import FIGURES, LONG, measure_all, measure_long
 
@@ -46,7 +46,7 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
     )
     if path:
         figures = {name: round(value, 3) for name, value in found.items()} | {
-            "what": LABEL,
+            "what": EMBEDDED_LABEL,
             "machine": f"{platform.machine()}, Python {platform.python_version()}",
             "runs": runs if what == QUICK else 1,
         }
@@ -54,7 +54,7 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
 
 
 def _show(console: Console, found: dict[str, float], runs: int) -> None:
-    table = Table(title=f"medians of {runs} ({LABEL})", title_justify="left")
+    table = Table(title=f"medians of {runs} ({EMBEDDED_LABEL})", title_justify="left")
     for column in ("figure", "value", "unit", "aim", "peer", "what the peer is"):
         table.add_column(column, justify="right" if column in {"value", "peer"} else "left")
     for figure in FIGURES:
@@ -73,7 +73,7 @@ def _show(console: Console, found: dict[str, float], runs: int) -> None:
 
 
 def _show_long(console: Console, what: str, found: dict[str, float]) -> None:
-    table = Table(title=f"{what}, one run ({LABEL})", title_justify="left")
+    table = Table(title=f"{what}, one run ({EMBEDDED_LABEL})", title_justify="left")
     table.add_column("figure")
     table.add_column("value", justify="right")
     for name, value in found.items():

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from redial.cli.errors import UserError, command
-from redial.cli.server import LABEL, BrokerProcess, broker_process, create_database
+from redial.cli.server import BrokerProcess, broker_process, create_database
 from redial.config import Config
 from redial.config import load as load_config
 from redial.deploy import apply, connect_odbc
@@ -19,7 +19,7 @@ from redial.operate.picture import draw
 from redial.operate.table import verdict_table
 from redial.operate.verdict import Clients, Verdict, judge
 from redial.paths import CONFIGS
-from redial.server import Server, with_database
+from redial.server import EMBEDDED_LABEL, Server, with_database
 from redial_lab.scenarios.client_load import Load, Run, demo_config, tell
 from redial_lab.scenarios.flights import identity, mean_departure_delay
 
@@ -82,7 +82,7 @@ def demo(
         if spark and not (quick or mutant):
             _spark(console, server, config, load)
         times.demo = time.monotonic() - begun
-    console.print(f"set-up {times.setup:.1f} s, demo {times.demo:.1f} s ({LABEL})")
+    console.print(f"set-up {times.setup:.1f} s, demo {times.demo:.1f} s ({EMBEDDED_LABEL})")
     return 0 if verdict.clean else 1
 
 
@@ -107,7 +107,7 @@ def _set_up(console: Console, broker: BrokerProcess, config: Config) -> Server:
     console.print(f"  ODBC: {broker.odbc}", soft_wrap=True, highlight=False)
     console.print(f"  JDBC: {broker.jdbc}", soft_wrap=True, highlight=False)
     create_database(broker.odbc, DATABASE)
-    server = Server(LABEL, with_database(broker.odbc, DATABASE))
+    server = Server(EMBEDDED_LABEL, with_database(broker.odbc, DATABASE))
     report = apply(config, connect_odbc(server.odbc))
     strategy = config.conversation.timer_strategy.value
     console.print(
@@ -167,7 +167,7 @@ def _show(
     if log:
         verdict.problems.append(f"embedded broker: {log[-1].strip()}")
     name = f"mutant-{mutant}" if mutant else "demo"
-    console.print(verdict_table(verdict, f"verdict ({LABEL})"))
+    console.print(verdict_table(verdict, f"verdict ({EMBEDDED_LABEL})"))
     if verdict.clean:
         words = "clean: every message landed once and in order, every dialog ended"
         console.print(f"[bold green]{words}[/]")
@@ -178,9 +178,9 @@ def _show(
             console.print(f"  - {problem}", highlight=False, markup=False)
     console.print(
         f"{verdict.sent / run.sending_seconds:,.0f} messages/s sent, at rest after "
-        f"{run.seconds:.1f} s ({LABEL})"
+        f"{run.seconds:.1f} s ({EMBEDDED_LABEL})"
     )
-    title = f"{load.records:,} audit events, {load.clients} connections ({LABEL})"
+    title = f"{load.records:,} audit events, {load.clients} connections ({EMBEDDED_LABEL})"
     picture = draw(run.samples, VAR / f"{name}.png", title, f"verdict: {words}")
     console.print(f"picture: {_shown(picture)}")
     return verdict

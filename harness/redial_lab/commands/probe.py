@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from redial.cli.errors import UserError, command
-from redial.cli.server import EMBEDDED, LABEL, connection_string
+from redial.cli.server import EMBEDDED, connection_string
 from redial.paths import EVIDENCE
+from redial.server import EMBEDDED_LABEL
 
 LIVE = EVIDENCE / "live"
 OURS = "EMBEDDED BROKER"
@@ -121,7 +122,7 @@ def _summary(findings: list[Any]) -> None:
         if any(f.status == mark for f in findings)
     )
     version = next((f.version for f in findings if f.version), "no answer")
-    label = LABEL if OURS in version else version.splitlines()[0].strip()
+    label = EMBEDDED_LABEL if OURS in version else version.splitlines()[0].strip()
     console.print(f"{len(findings)} probes on {escape(label)}: {counts}", soft_wrap=True)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from redial.cli.errors import UserError, command
-from redial.cli.server import EMBEDDED, LABEL, connection_string
+from redial.cli.server import EMBEDDED, connection_string
 from redial.render.quoting import literal, quote_name
-from redial.server import Server, with_database
+from redial.server import EMBEDDED_LABEL, Server, with_database
 from redial_lab.scenarios.all import SCENARIOS, summary
 from redial_lab.scenarios.odbc import OdbcPort
 from redial_lab.scenarios.port import Port
@@ -131,7 +131,7 @@ def _ready(admin: Any, database: str) -> str:
         )
     admin.execute(f"CREATE DATABASE {quote_name(database)};")
     version = admin.execute("SELECT @@VERSION;").fetchone()[0]
-    return LABEL if "EMBEDDED BROKER" in version else version.splitlines()[0].strip()
+    return EMBEDDED_LABEL if "EMBEDDED BROKER" in version else version.splitlines()[0].strip()
 
 
 def _drop(admin: Any, database: str) -> None:

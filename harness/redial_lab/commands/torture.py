@@ -15,7 +15,7 @@ from rich.table import Table
 from redial.cli.errors import UserError, command
 from redial.cli.server import open_server
 from redial.render.quoting import quote_name
-from redial.server import Server
+from redial.server import EMBEDDED_LABEL, Server
 from redial.spark.jar import JarMissing, jdbc_jar
 from redial_lab.torture.journal_verdict import MEANING
 from redial_lab.torture.live import Live, drop_database
@@ -30,7 +30,6 @@ SECONDS = 10.0
 """How long the callers of a trial on a server send."""
 
 OUT = Path("var/torture")
-LABEL = "embedded broker, not SQL Server"
 SERVER = "the server that was named"
 
 
@@ -73,7 +72,7 @@ def torture(
     if server:
         return _live(console, server, order)
     console.print(
-        f"{len(names)} variants, seeds from {seed} on, about {messages} messages a trial ({LABEL})",
+        f"{len(names)} variants, seeds from {seed} on, about {messages} messages a trial ({EMBEDDED_LABEL})",
         highlight=False,
     )
     tally, began, bad = Tally(names), time.monotonic(), 0
@@ -88,7 +87,7 @@ def torture(
                 f"{one.plan.seed}, {time.monotonic() - began:.0f} s",
                 highlight=False,
             )
-    _report(console, tally, time.monotonic() - began, LABEL)
+    _report(console, tally, time.monotonic() - began, EMBEDDED_LABEL)
     return 1 if tally.found or _unmet(console, tally) else 0
 
 
@@ -109,7 +108,9 @@ def _live(console: Console, server: str, order: Order) -> int:
             console.print(f"    {finding.kind}: {finding.what}", highlight=False, markup=False)
         if order.minutes and time.monotonic() >= began + order.minutes * 60:
             break
-    _report(console, tally, time.monotonic() - began, LABEL if server == "embedded" else SERVER)
+    _report(
+        console, tally, time.monotonic() - began, EMBEDDED_LABEL if server == "embedded" else SERVER
+    )
     return 1 if tally.found or _unmet(console, tally) else 0
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.switches import value
+from redial_lab.end_conversation import with_error
 
 if TYPE_CHECKING:
     from redial_broker.instance.session import Session
@@ -183,15 +184,14 @@ def error_message(database: str, queue: str, times: int = 1) -> Fault:
     )
 
 
-WITH_ERROR = " WITH ERROR = 50001 DESCRIPTION = N'a fault'"
-WITH_CLEANUP = " WITH CLEANUP"
+WITH_ERROR = with_error("a fault")
 
 
 def ends_now(kind: str, database: str, *, initiator: bool, how: str = "", times: int = 1) -> Fault:
     """A side of a dialog is ended at any moment, whatever lies in its queue, committed or not: by
     an operator who looks at nothing and waits for nobody but the holder of that side's group.
 
-    how: nothing, ``WITH_ERROR`` or ``WITH_CLEANUP`` (the other side is told nothing).
+    how: nothing, ``WITH_ERROR`` or ``end_conversation.WITH_CLEANUP``.
     """
     return Fault(
         kind,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from redial_broker.instance.instance import Instance
     from redial_lab.explore.world import World
 
+LIVELOCK = "livelock"
+"""What a search names the violation that states go round without time passing."""
+
 CANCELLED = -1
 """Stands for an error number where the client cancelled: it knows of no outcome."""
 

@@ -13,11 +13,11 @@ from redial_lab.explore.replay_words import violated
 from redial_lab.explore.search import Violation, shortest
 from redial_lab.explore.world import Scenario, Step, World
 
-MOST = 20_000
+MOST_TO_SHORTEN = 20_000
 """Transitions spent on making one violation readable."""
 
 
-def readable(scenario: Scenario, violation: Violation, most: int = MOST) -> Violation:
+def readable(scenario: Scenario, violation: Violation, most: int = MOST_TO_SHORTEN) -> Violation:
     """The violation by as few steps, and then as few switches between sessions, as were found."""
     found = shortest(scenario, violation)
     player = _Player(scenario, violation.name, most)

@@ -19,12 +19,11 @@ from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_b
 from redial_lab.explore.faults import KINDS, Fault
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
 from redial_lab.explore.queries import QueryError, ask
+from redial_lab.explore.scenario import LIVELOCK
 from redial_lab.explore.world import Client, Scenario, World
 
 if TYPE_CHECKING:
     from redial_lab.explore.queries import Row
-
-LIVELOCK = "livelock"
 
 
 class OwnError(ValueError):

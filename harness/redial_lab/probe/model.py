@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from redial.paths import SQL
 from redial.tsql import split_batches
+from redial.tsql.errors import NOT_SUPPORTED
 from redial_broker.engine.switches import SWITCHES, Switch, shown
 
 FOLDER = SQL / "probes"
@@ -19,7 +20,7 @@ COLUMNS = ("Fact", "Question", "Expected", "Observed", "Settles", "Version")
 Row = tuple[Any, ...]
 """A row of an answer. Its values are whatever the query asked for."""
 
-AS_EXPECTED, DIFFERS, UNDECIDED, FAILED, REFUSED = (
+AS_EXPECTED, DIFFERS, UNDECIDED, PROBE_FAILED, PROBE_REFUSED = (
     "as expected",
     "differs",
     "undecided",
@@ -104,7 +105,7 @@ class Finding:
     def status(self) -> str:
         """In a word: does the server do what the embedded broker does by default?"""
         if self.error:
-            return REFUSED if self.number == 60001 else FAILED
+            return PROBE_REFUSED if self.number == NOT_SUPPORTED else PROBE_FAILED
         if not self.settles:
             return AS_EXPECTED if self.observed == self.expected else UNDECIDED
         wrong = {n: v for n, v in self.settles.items() if v != shown(SWITCHES[n].default)}

@@ -1,7 +1,7 @@
 """What is claimed of the shipped procedures, each claim a check of its own.
 
 S: safety, looked at in every state or in every state at rest. L: liveness, looked at where
-everything has come to rest; L3 is the search's own (``livelock``: a loop of steps without time).
+everything has come to rest; L3 is the search's own (``LIVELOCK``: a loop of steps without time).
 A claim holds in the bounds of the search that looked at it and no further. ``Subject`` says what
 a claim needs to know of the setup; a violation's name begins with the claim's.
 """
@@ -375,8 +375,6 @@ def l2(subject: Subject, world: World) -> list[str]:
 
 ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
 AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1}
-LIVELOCK = "livelock"
-"""L3: what a search names when its states go round without time passing."""
 
 DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 

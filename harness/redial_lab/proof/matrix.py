@@ -20,7 +20,7 @@ from redial.config.choices import Key, LookupHint, Recycle, TimerStrategy
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.session import Session
 from redial_lab.explore.checks import all_of, nothing_left_behind
-from redial_lab.explore.scenario import Scenario
+from redial_lab.explore.scenario import LIVELOCK, Scenario
 from redial_lab.explore.world import World
 from redial_lab.proof import installed
 from redial_lab.proof.audit_setups import no_orphan_dialog
@@ -328,7 +328,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "out of order": ("S4",),
     "misreports": ("S3 refused", "S3 message from nowhere", "S7 an error"),
     "leaks": ("S5", "S6", "L1", "lock left", "transaction left"),
-    "stalls": ("L2", "livelock", "S7 a caller never"),
+    "stalls": ("L2", LIVELOCK, "S7 a caller never"),
 }
 """Classes of violation by the beginnings of their names."""
 

@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from redial.paths import EVIDENCE
+from redial.server import EMBEDDED_LABEL
 from redial_broker.engine.switches import parse
 from redial_lab.explore.scenario import Scenario
 from redial_lab.explore.search import Limits, search
@@ -67,7 +68,7 @@ def head(proof: Proof, judged: Judged) -> str:
     lines = [proof.name, f"{proof.cell}: {where}"]
     if proof.value:
         lines.append(f"under the value {proof.value} of a switch of the engine")
-    lines.append(f"embedded broker, not SQL Server; T-SQL {judged.text}")
+    lines.append(f"{EMBEDDED_LABEL}; T-SQL {judged.text}")
     return "\n".join(lines) + "\n\n"
 
 

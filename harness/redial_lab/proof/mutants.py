@@ -24,7 +24,7 @@ HANDLE = (
 """A live dialog's handle: the initiator's side with 1, the target's with 0."""
 REMOVED = HANDLE.format(1) + "END CONVERSATION @h WITH CLEANUP;"
 """A DBA removes the initiator's side of a dialog."""
-MOST = 20_000
+MOST_TO_FIND = 20_000
 """Bound of one search, in transitions."""
 
 
@@ -187,7 +187,7 @@ class Hit:
     scenario: str
 
 
-def find_listed(number: int, most: int = MOST) -> Hit:
+def find_listed(number: int, most: int = MOST_TO_FIND) -> Hit:
     """Search for one of the sixteen until it is found, within so many transitions."""
     listed = HISTORY[number]
     started = time.process_time()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_lab.explore.checks import Check, all_of
-from redial_lab.explore.scenario import Client, Scenario
+from redial_lab.explore.scenario import LIVELOCK, Client, Scenario
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import (
     DATABASE,
@@ -22,7 +22,7 @@ from redial_lab.proof.audit_setups import (
     send,
     small_config,
 )
-from redial_lab.proof.claims import AT_REST, LIVELOCK, ON_EVERY_STATE, claims
+from redial_lab.proof.claims import AT_REST, ON_EVERY_STATE, claims
 from redial_lab.proof.comparators import forum_aged, forum_pair, send_shared, shared_dialog
 from redial_lab.proof.matrix import Cell, Story, deadlocks, scenario, waits
 from redial_lab.proof.question_model import Made, Question, Search

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.config import Config
 from redial_broker.engine.switches import parse
+from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore.checks import all_of, nothing_left_behind
 from redial_lab.explore.faults import (
-    WITH_CLEANUP,
     WITH_ERROR,
     Fault,
     ends_now,
@@ -25,6 +25,7 @@ from redial_lab.explore.faults import (
     target_ends,
 )
 from redial_lab.explore.message_accounts import Ledger
+from redial_lab.explore.scenario import LIVELOCK
 from redial_lab.explore.world import Client, Scenario
 from redial_lab.proof.audit_setups import (
     DATABASE,
@@ -37,7 +38,6 @@ from redial_lab.proof.audit_setups import (
 from redial_lab.proof.claims import (
     AT_REST,
     DIED,
-    LIVELOCK,
     ON_EVERY_STATE,
     Claim,
     Subject,

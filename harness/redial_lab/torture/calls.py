@@ -20,6 +20,9 @@ BATCHES = frozenset({"json", "table", "outbox"})
 WORK = "dbo.Work"
 """A table of the application's; a row that is inserted is sent by a trigger."""
 
+LOGIN, PASSWORD = "torture_caller", "Torture-2026"
+"""Of every caller, on the embedded broker as on a server."""
+
 
 @dataclass(frozen=True)
 class Message:

@@ -27,7 +27,7 @@ from redial.render.quoting import literal, quote_name
 from redial.server import Server, with_database
 from redial_lab.torture.caller_examples import MODES, Example, fits, java, python
 from redial_lab.torture.caller_journal import Journal, Row
-from redial_lab.torture.calls import Calls
+from redial_lab.torture.calls import LOGIN, PASSWORD, Calls
 from redial_lab.torture.journal_verdict import judge
 from redial_lab.torture.nemesis import KINDS, READER, SENDER, Place, Step
 from redial_lab.torture.plan import Plan
@@ -36,7 +36,6 @@ from redial_lab.torture.tally import Result, acknowledged
 from redial_lab.torture.what_landed import collect
 from redial_lab.torture.wire import Proxy
 
-LOGIN, PASSWORD = "torture_caller", "Torture-2026"
 PATIENCE_SECONDS = 90.0
 FIRST_EXAMPLE = 1000
 """Number of the first example of docs/callers, above every client's of a plan."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from redial.config import Config
 from redial.render.quoting import literal, quote_name
+from redial_lab.end_conversation import WITH_CLEANUP, with_error
 
 KILL, CANCEL = "kill", "cancel"
 SENDER, READER, OPERATOR = "sender", "reader", "operator"
@@ -124,8 +125,7 @@ def _new_broker(place: Place) -> list[Step]:
     return ["ALTER DATABASE CURRENT SET NEW_BROKER WITH ROLLBACK IMMEDIATE;"]
 
 
-WITH_ERROR = " WITH ERROR = 50001 DESCRIPTION = N'by hand'"
-WITH_CLEANUP = " WITH CLEANUP"
+WITH_ERROR = with_error("by hand")
 STATUS = ("STATUS = OFF", "STATUS = ON")
 ACTIVATION = ("ACTIVATION (STATUS = OFF)", "ACTIVATION (STATUS = ON)")
 

@@ -15,12 +15,10 @@ from redial_broker.instance.instance import Instance
 from redial_broker.instance.session import Session
 from redial_broker.instance.snapshot import Snapshot
 from redial_lab.torture.caller_journal import Row
-from redial_lab.torture.calls import Calls
+from redial_lab.torture.calls import LOGIN, PASSWORD, Calls
 from redial_lab.torture.plan import Plan
 
 DATABASE = "torture"
-LOGIN = "torture_caller"
-PASSWORD = "Torture-2026"
 
 REFUSING_HOOK = """
     IF SUBSTRING(@body, 1, 6) = 0x706F69736F6E

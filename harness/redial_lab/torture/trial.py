@@ -18,12 +18,13 @@ from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
 from redial_lab.torture.caller import Ask, Caller, Pause, Said
 from redial_lab.torture.caller_journal import Journal, Row
+from redial_lab.torture.calls import LOGIN
 from redial_lab.torture.journal_verdict import Finding, Verdict, judge
 from redial_lab.torture.nemesis import CANCEL, KINDS, READER, SENDER, Place
 from redial_lab.torture.operators import Operator, operator_steps
 from redial_lab.torture.plan import Event, Plan
 from redial_lab.torture.settling import RestlessError, comes_to_rest
-from redial_lab.torture.stage import DATABASE, LOGIN, Stage, stage_of
+from redial_lab.torture.stage import DATABASE, Stage, stage_of
 from redial_lab.torture.what_landed import Evidence, collect
 
 STATEMENT_SECONDS = 0.0003

@@ -116,12 +116,12 @@ def test_queues_show_their_options(session, rows):
 
 
 def test_every_declared_view_can_be_read_and_has_its_columns(session):
-    from redial_broker.catalog.views import DECLARED, REFUSED
+    from redial_broker.catalog.views import DECLARED, REFUSED_COLUMN
 
     for name, declared in DECLARED.items():
         answer = session.execute(f"SELECT * FROM {name}")
         assert not answer.errors, (name, answer.errors)
-        shown = [c.name for c in declared.columns if c.mark != REFUSED]
+        shown = [c.name for c in declared.columns if c.mark != REFUSED_COLUMN]
         assert answer.result_sets[0].names == shown, name
         for row in answer.rows():
             for column, value in zip(answer.result_sets[0].columns, row):

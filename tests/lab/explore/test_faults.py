@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from redial_broker.instance.instance import Instance
+from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.checks import nothing_left_behind
 from redial_lab.explore.faults import (
-    WITH_CLEANUP,
     WITH_ERROR,
     Fault,
     ends_now,

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from redial_broker.engine.errors import NOT_SUPPORTED
+from redial.tsql.errors import NOT_SUPPORTED
 from redial_broker.instance.instance import Instance
 
 STATEMENTS = [

@@ -35,6 +35,7 @@ from redial.tsql.lexer import (
     BINARY,
     GLOBAL,
     KEYWORD,
+    MAX_PRECISION,
     MONEY,
     NUMBER,
     STRING,
@@ -45,7 +46,6 @@ from redial.tsql.lexer import (
 from redial.tsql.parser.cursor import MAX_INT, TokenCursor
 from redial.tsql.parser.json_constructors import json_array, json_object
 
-_MAX_PRECISION = 38
 _NULL_TREATMENT = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE"})
 _MULTI_WORD_TYPES = {
     ("DOUBLE", "PRECISION"): "float",
@@ -121,7 +121,7 @@ class FunctionParser(TokenCursor):
         raw = self.raw(i)
         start, end = self.starts[i], self.ends[i]
         digits = raw.lstrip("0") or "0"
-        if raw.isdigit() and len(digits) <= _MAX_PRECISION:  # int() refuses thousands of digits
+        if raw.isdigit() and len(digits) <= MAX_PRECISION:  # int() refuses thousands of digits
             value = int(digits)
             if value <= MAX_INT:
                 return Literal(start, end, "int", value)
@@ -130,7 +130,7 @@ class FunctionParser(TokenCursor):
             if math.isinf(number):
                 self.error(168, raw, 8, at=i)
             return Literal(start, end, "float", number)
-        if len(raw.lstrip("0").replace(".", "")) > _MAX_PRECISION:
+        if len(raw.lstrip("0").replace(".", "")) > MAX_PRECISION:
             self.error(1007, raw, at=i)
         return Literal(start, end, "decimal", Decimal(raw))
 

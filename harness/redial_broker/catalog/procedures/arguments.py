@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.views import parse_column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import ResultColumn
+from redial_broker.engine.types import SELECT_DONE, ResultColumn
 from redial_broker.exec.objects import SYSTEM_PROCEDURES
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.session import SessionState
-
-SELECT_DONE = 0xC1
-"""Command code of a result set's DONE (MS-TDS, DONE token)."""
 
 REQUIRED: Any = object()
 """Default of a parameter that must be given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_LE
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 
 NAME = nvarchar(256)
-_BYTE_ORDER_MARK = b"\xff\xfe"
 
 
 def broker_of(context: Context) -> Broker:
@@ -94,7 +94,7 @@ def output(context: Context, node: ast.Variable, what: str, statement: str) -> i
 
 
 def _marked(text: str) -> bytes:
-    return _BYTE_ORDER_MARK + text.encode("utf-16-le")
+    return BOM_UTF16_LE + text.encode("utf-16-le")
 
 
 def body(context: Context, node: ast.Expression) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from redial.tsql import ast
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.owners import OWNER
 from redial_broker.exec.broker.arguments import broker_of
 from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import (
@@ -24,7 +25,7 @@ from redial_broker.exec.objects import Function, Procedure
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_permission
 from redial_broker.ssb import ddl, notifications
-from redial_broker.ssb.queue import OWNER, Activation, Queue
+from redial_broker.ssb.queue import Activation, Queue
 from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
-from redial_broker.engine.types import ResultColumn
+from redial_broker.engine.types import SELECT_DONE, ResultColumn
 from redial_broker.exec.broker import arguments
 from redial_broker.exec.broker.arguments import broker_of
 from redial_broker.exec.context import Context
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
     Deliver = Callable[[SessionState, Values, list[RowValues]], None]
     """Rows of the queue columns asked for go to the client, to variables or to a table."""
-
-RECEIVE = 0xC1
-"""Command code in the DONE token: a RECEIVE's result looks like a SELECT's to a client."""
 
 
 @compiles(ast.Receive)
@@ -103,7 +100,7 @@ def _receive(node: ast.Receive, context: Context, timeout: Value | None) -> Run:
                 receiving.wait_for_message(queue, session, -1 if limit is None else limit, named)
             finish = prepare(session, variables, [])
         deliver(session, variables, finish)
-        session.done(RECEIVE, len(taken))
+        session.done(SELECT_DONE, len(taken))
 
     return run
 

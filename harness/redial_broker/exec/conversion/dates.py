@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Convert
 
 EPOCH = datetime(1900, 1, 1)
+"""Where the days of datetime begin; engine.clock has another, where a test's time begins."""
+
 _EPOCH_DATE = EPOCH.date()
 _DATETIME_MIN = datetime(1753, 1, 1)
 _SMALL_MAX = datetime(2079, 6, 6, 23, 59, 59)

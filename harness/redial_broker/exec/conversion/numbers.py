@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 """Decimal arithmetic wide enough that only our own rules round."""
 
+WIDE = Context(prec=400)
+"""Enough digits for any float with 60 places."""
+
 BOUNDS = {
     name: (0, 255) if name == "tinyint" else (-(1 << bits - 1), (1 << bits - 1) - 1)
     for name, bits in INTEGER_BITS.items()

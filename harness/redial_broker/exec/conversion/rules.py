@@ -6,6 +6,7 @@ CONVERT" page; precision and scale of results: "Precision, scale, and length" pa
 
 from __future__ import annotations
 
+from redial.tsql.lexer import MAX_PRECISION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import (
     MAX,
@@ -62,7 +63,6 @@ XML_NODES = _Marked("xml")
 
 _RANK = {name: rank for rank, name in enumerate(PRECEDENCE)}
 
-MAX_PRECISION = 38
 _DIGITS = {"bigint": 19, "int": 10, "smallint": 5, "tinyint": 3, "bit": 1}
 
 _GROUPS = {
@@ -204,13 +204,15 @@ def check_explicit(source: SqlType, target: SqlType) -> None:
 
 INCOMPARABLE = frozenset({"xml", "text", "ntext", "image"})
 """Types whose values can be compared with nothing, so neither sorted nor grouped."""
-_OLD_LARGE = frozenset({"text", "ntext", "image"})
+
+OLD_LARGE = frozenset({"text", "ntext", "image"})
+"""The large types of old, which are written without (max)."""
 
 
 def shown_name(of: SqlType) -> str:
     """The type name as error texts show it: with (max), without other lengths."""
     name = {"rowversion": "timestamp", "decimal": "decimal"}.get(of.name, of.name)
-    return f"{name}(max)" if of.length == MAX and of.name not in _OLD_LARGE else name
+    return f"{name}(max)" if of.length == MAX and of.name not in OLD_LARGE else name
 
 
 def group(of: SqlType) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from codecs import utf_16_le_decode
+from codecs import BOM_UTF16_LE, utf_16_le_decode
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from redial_broker.exec.conversion.rules import group, shown_name
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Convert
 
-_BOM = b"\xff\xfe"
 _GUID = re.compile(
     r"\{?([0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12})"
 )
@@ -261,7 +260,7 @@ def to_binary(source: SqlType, target: SqlType, style: int | None) -> Convert:
     if kind == "guid":
         return lambda value: fit(guid_to_bytes(value))
     if kind == "xml":
-        return lambda value: fit(_BOM + to_utf16(value))
+        return lambda value: fit(BOM_UTF16_LE + to_utf16(value))
     if kind in {"binary", "rowversion"}:
         return fit
     return _low_bytes(source, target)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.owners import DBO
 from redial_broker.engine.storage import Table
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.securables import BROKER_KINDS, KEY_KINDS, class_word, find_securable
 from redial_broker.exec.ddl.server_permissions import change_role_owner
 from redial_broker.exec.objects import Module, Sequence
-from redial_broker.exec.principals import DBO, GUEST, ROLE, USER
+from redial_broker.exec.principals import GUEST, ROLE, USER
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import (
     OBJECT,

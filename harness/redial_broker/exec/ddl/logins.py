@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 KEY_SOURCES = {"CERTIFICATE": CERTIFICATE_USER, "ASYMMETRIC KEY": KEY_USER}
+"""What a login or user may be made from beside a password: type of its principal."""
+
 _KINDS = (re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]"), re.compile("[^A-Za-z0-9]"))
 SHORTEST_PASSWORD = 8
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.owners import OWNER
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import (
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
-OWNER = -2
 MAXIMUM_PARAMETERS = 2100
 TEMPORARY_ID = -1
 """Object id of temporary procedures: they are in no catalog."""
@@ -264,7 +264,7 @@ def definition_text(node: Any, context: Context) -> str:
 
 
 def execute_as(session: SessionState, database: Database, node: Any) -> int | None:
-    """Principal id of EXECUTE AS: None for CALLER, -2 for OWNER. Raises SqlError 15151."""
+    """Principal id of EXECUTE AS: None for CALLER, OWNER for its owner. Raises SqlError 15151."""
     clause = node.execute_as
     if clause is None:
         return None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.securables import class_word, find_securable
@@ -26,7 +27,7 @@ from redial_broker.exec.permission_table import (
     RULES,
     covering,
 )
-from redial_broker.exec.principals import DBO, FIXED_ROLES, ROLE, Principal
+from redial_broker.exec.principals import FIXED_ROLES, ROLE, Principal
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import (
     DATABASE,

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, cast
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
-from redial_broker.exec.ddl.logins import alter_server_role, create_server_role, server_of
+from redial_broker.exec.ddl.logins import (
+    KEY_SOURCES,
+    alter_server_role,
+    create_server_role,
+    server_of,
+)
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.options import word
 from redial_broker.exec.principals import (
-    CERTIFICATE_USER,
-    DBO,
     GUEST,
-    KEY_USER,
     ROLE,
     USER,
     Principal,
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
-KEY_SOURCES = {"CERTIFICATE": CERTIFICATE_USER, "ASYMMETRIC KEY": KEY_USER}
 _DATABASE_USERS = frozenset({"sys", "information_schema"})
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.owners import OWNER
 from redial_broker.exec import crypto
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
@@ -29,7 +30,7 @@ def signed_bytes(database: Database, module: Module) -> bytes:
     """What a signature of a module covers."""
     data = module.text.encode("utf-16-le")
     if module.execute_as is not None:
-        number = database.owner_of(module) if module.execute_as == -2 else module.execute_as
+        number = database.owner_of(module) if module.execute_as == OWNER else module.execute_as
         principal = database.principal(number)
         data += principal.sid or b"" if principal is not None else b""
     return data
@@ -95,7 +96,7 @@ def _add(
         if private is None:
             raise SqlError(15556, signer.kind.lower())
         blob = crypto.sign(private, data)
-    if module.execute_as == -2:
+    if module.execute_as == OWNER:
         session.info(
             "The module being signed is marked to execute as owner. If the owner changes the "
             "signature will not be valid.",

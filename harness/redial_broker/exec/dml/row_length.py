@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Column, Table
 from redial_broker.engine.types import MAX, SqlType
+from redial_broker.exec.conversion.rules import OLD_LARGE
 from redial_broker.exec.ddl.type_facts import max_length
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 
 MAXIMUM_ROW = 8060
 _MOVED = 24
-_OLD_LARGE = frozenset({"text", "ntext", "image"})
-_VARIABLE = frozenset({"varchar", "nvarchar", "varbinary", "sql_variant", "xml"}) | _OLD_LARGE
+_VARIABLE = frozenset({"varchar", "nvarchar", "varbinary", "sql_variant", "xml"}) | OLD_LARGE
 
 
 def _stored(columns: list[Column]) -> list[Column]:
@@ -83,7 +83,7 @@ def _left(of: SqlType, value: Any) -> int:
     """What a value leaves in the row at least."""
     if value is None:
         return 0
-    if of.name in _OLD_LARGE:
+    if of.name in OLD_LARGE:
         return 16
     if of.name not in _VARIABLE:
         return max_length(of)  # sparse

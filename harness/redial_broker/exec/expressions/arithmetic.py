@@ -11,6 +11,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
 from redial.tsql import ast
+from redial.tsql.lexer import MAX_PRECISION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.meter import EVERY
 from redial_broker.engine.types import (
@@ -24,7 +25,6 @@ from redial_broker.engine.types import (
 from redial_broker.exec.conversion import dates
 from redial_broker.exec.conversion.numbers import BOUNDS, EXACT, quantize
 from redial_broker.exec.conversion.rules import (
-    MAX_PRECISION,
     as_decimal,
     group,
     higher,

@@ -10,6 +10,7 @@ from redial_broker.engine.collation import Collation
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.expressions.expr import Expr, column, variable
+from redial_broker.exec.xml.nodes import XML_URI
 
 if TYPE_CHECKING:
     from redial.tsql.ast import ColumnRef, Node, Source, Variable, With
@@ -43,14 +44,11 @@ class ScopeColumn:
         )
 
 
-_XML_URI = "http://www.w3.org/XML/1998/namespace"
-
-
 def _check_prefix(prefix: str | None, uri: str, known: dict[str | None, str]) -> None:
     """What WITH XMLNAMESPACES may not declare: 6871, 6872, 6874 and 6869 ("WITH XMLNAMESPACES")."""
     if prefix == "xmlns":
         raise SqlError(6871, prefix, aborts="scope")
-    if (prefix == "xml") != (uri == _XML_URI):
+    if (prefix == "xml") != (uri == XML_URI):
         raise SqlError(6872, state=1 if prefix == "xml" else 2, aborts="scope")
     if not uri:
         raise SqlError(6874, aborts="scope")

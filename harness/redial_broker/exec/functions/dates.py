@@ -22,7 +22,7 @@ from redial_broker.engine.types import (
     sql_type,
 )
 from redial_broker.exec.conversion import explicit_conversion
-from redial_broker.exec.conversion.dates import MONTHS, rescale, round_datetime
+from redial_broker.exec.conversion.dates import EPOCH, MONTHS, rescale, round_datetime
 from redial_broker.exec.conversion.rules import group, is_number
 from redial_broker.exec.expressions.expr import Expr, closure, strict
 from redial_broker.exec.expressions.operands import converted
@@ -47,7 +47,6 @@ _PARTS = {
 }
 _PART_OF = {name: part for part, names in _PARTS.items() for name in (part, *names)}
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_EPOCH = datetime(1900, 1, 1)
 _INT_MAX = (1 << 31) - 1
 _ONE_MICROSECOND = timedelta(microseconds=1)
 _UNITS = {
@@ -99,7 +98,7 @@ def as_datetime(of: SqlType) -> Callable[[Any], datetime]:
     if of.name == "date":
         return lambda x: datetime(x.year, x.month, x.day)
     if of.name == "time":
-        return lambda x: datetime.combine(_EPOCH.date(), x)
+        return lambda x: datetime.combine(EPOCH.date(), x)
     return (lambda x: x.replace(tzinfo=None)) if of.name == "datetimeoffset" else lambda x: x
 
 
@@ -199,9 +198,9 @@ def _boundaries(part: str) -> Callable[[datetime], int]:
     if part in {"day", "dayofyear", "weekday"}:
         return lambda m: m.toordinal()
     if part == "nanosecond":
-        return lambda m: (m - _EPOCH) // _ONE_MICROSECOND * 1000
+        return lambda m: (m - EPOCH) // _ONE_MICROSECOND * 1000
     unit = _UNITS[part]
-    return lambda m: (m - _EPOCH) // unit
+    return lambda m: (m - EPOCH) // unit
 
 
 @function("DATEDIFF", 3)

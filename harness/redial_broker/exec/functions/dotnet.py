@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from redial_broker.exec.conversion.dates import MONTHS
+from redial_broker.exec.conversion.numbers import WIDE
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_WIDE = Context(prec=400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ _STANDARD = re.compile(r"([A-Za-z])(\d{0,2})")
 
 
 def _rounded(value: Decimal, digits: int) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP, context=_WIDE)
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP, context=WIDE)
 
 
 def _grouped(text: str) -> str:

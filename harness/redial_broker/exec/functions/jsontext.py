@@ -22,7 +22,8 @@ OBJECT, ARRAY, STRING, NUMBER, NULL, TRUE, FALSE = (
     "true",
     "false",
 )
-MAX_DEPTH = 128
+MAX_NESTING = 128
+"""Objects and arrays inside one another, and steps of a path (13606)."""
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -79,7 +80,7 @@ class _Reader:
         char, start = self.peek(), self.at
         if char in {"{", "["}:
             self.depth += 1
-            if self.depth > MAX_DEPTH:
+            if self.depth > MAX_NESTING:
                 raise SqlError(13606)
             found = self.object() if char == "{" else self.array()
             self.depth -= 1
@@ -215,7 +216,7 @@ def parse_path(path: str, modify: bool = False) -> Path:
         else:
             steps.append(json.loads(f'"{quoted}"') if quoted is not None else plain)
         at = match.end()
-    if len(steps) > MAX_DEPTH:
+    if len(steps) > MAX_NESTING:
         raise SqlError(13606, state=4)
     return Path(head[2] == "strict", append, tuple(steps))
 

@@ -7,7 +7,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.differences import differs
@@ -23,7 +23,7 @@ from redial_broker.engine.types import (
     varbinary,
     varchar,
 )
-from redial_broker.exec.conversion.numbers import BOUNDS, EXACT
+from redial_broker.exec.conversion.numbers import BOUNDS, EXACT, WIDE
 from redial_broker.exec.conversion.rules import group, is_number
 from redial_broker.exec.conversion.text import to_ansi, to_utf16
 from redial_broker.exec.expressions.comparison import key_of
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
-
-_WIDE = Context(prec=400)
-"""Enough digits for any float with 60 places."""
 
 
 def _number(call: Call, at: int) -> Expr:
@@ -102,7 +99,7 @@ def _to_whole(call: Call) -> Expr:
 
 
 def _rounded(value: Decimal, digits: int, mode: str) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=_WIDE)
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=WIDE)
 
 
 @function("ROUND", 2, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from redial_broker.exec.principals import DBO
+from redial_broker.engine.owners import DBO
 from redial_broker.exec.security import check
 
 if TYPE_CHECKING:

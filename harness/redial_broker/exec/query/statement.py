@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import SELECT_DONE
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.declared import type_by_name
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 CHUNK = 2033
 """Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
-
-SELECT = 0xC1
-"""Command code of a SELECT in its DONE token."""
 
 
 @compiles_value(ast.IdentityFunction)
@@ -89,7 +87,7 @@ def _streamed(rowset: Rowset) -> Run:
             else [(text[at : at + CHUNK],) for at in range(0, max(1, len(text)), CHUNK)]
         )
         session.result(columns, pieces)
-        session.done(SELECT, count)
+        session.done(SELECT_DONE, count)
 
     return run
 
@@ -101,7 +99,7 @@ def _result(rowset: Rowset) -> Run:
     def run(session: SessionState, variables: Values) -> None:
         found = rows(session, variables, ())
         session.result(columns, found)
-        session.done(SELECT, len(found))
+        session.done(SELECT_DONE, len(found))
 
     return run
 
@@ -130,7 +128,7 @@ def _assignment(block: Block, context: Context) -> Run:
                 variables[slot] = fn(session, variables, rows[0])
             elif rows:
                 _assign_all(session, variables, rows, setters, order)
-            session.done(SELECT, len(rows))
+            session.done(SELECT_DONE, len(rows))
 
         return run_one
 
@@ -138,7 +136,7 @@ def _assignment(block: Block, context: Context) -> Run:
         rows = pairs_of(session, variables)
         if rows:
             _assign_all(session, variables, rows, setters, order)
-        session.done(SELECT, len(rows))
+        session.done(SELECT_DONE, len(rows))
 
     return run
 

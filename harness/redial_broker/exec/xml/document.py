@@ -9,43 +9,47 @@ nor external files are ever resolved.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from functools import lru_cache
 from html import escape
 
 from lxml import etree
+from lxml.etree import ErrorTypes
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.xml.nodes import (
+    CLOSING,
+    OPENING,
+    TREE_TEXT_LIMIT,
+    TREES_KEPT,
+    WRAPPER,
+    XML_URI,
+)
 
-_WRAPPER = "redial-xml-content"
-_OPEN, _CLOSE = f"<{_WRAPPER}>", f"</{_WRAPPER}>"
 _DECLARATION = re.compile(r"<\?xml\b[^>]*?\?>")
 _ENCODING = re.compile(r"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _BLANKS = re.compile(r">\s+<|^\s+<|>\s+$")
 _UTF16_NAMES = frozenset({"utf-16", "ucs-2", "utf-16le", "utf16", "unicode"})
-_BOM_8, _BOM_16, _BOM_16_BE = b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"
-_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_TREES_KEPT = 128
-_TREE_TEXT_LIMIT = 1 << 20
+_XML_SPACE = f"{{{XML_URI}}}space"
 
-_E = etree.ErrorTypes
 _NUMBER_OF_ERROR = {
-    _E.ERR_TAG_NAME_MISMATCH: 9436,
-    _E.ERR_ATTRIBUTE_REDEFINED: 9437,
-    _E.ERR_UNDECLARED_ENTITY: 9448,
-    _E.WAR_UNDECLARED_ENTITY: 9448,
-    _E.ERR_ATTRIBUTE_NOT_STARTED: 9413,
-    _E.ERR_ATTRIBUTE_WITHOUT_VALUE: 9414,
-    _E.ERR_SPACE_REQUIRED: 9410,
-    _E.ERR_GT_REQUIRED: 9412,
-    _E.ERR_NAME_REQUIRED: 9455,
-    _E.ERR_TAG_NOT_FINISHED: 9400,
-    _E.ERR_DOCUMENT_END: 9400,
-    _E.ERR_LT_IN_ATTRIBUTE: 9420,
-    _E.ERR_INVALID_CHAR: 9420,
-    _E.ERR_INVALID_CHARREF: 9420,
-    _E.ERR_ENTITYREF_SEMICOL_MISSING: 9411,
-    _E.ERR_EXTRA_CONTENT: 9422,
-    _E.NS_ERR_UNDEFINED_NAMESPACE: 9459,
+    ErrorTypes.ERR_TAG_NAME_MISMATCH: 9436,
+    ErrorTypes.ERR_ATTRIBUTE_REDEFINED: 9437,
+    ErrorTypes.ERR_UNDECLARED_ENTITY: 9448,
+    ErrorTypes.WAR_UNDECLARED_ENTITY: 9448,
+    ErrorTypes.ERR_ATTRIBUTE_NOT_STARTED: 9413,
+    ErrorTypes.ERR_ATTRIBUTE_WITHOUT_VALUE: 9414,
+    ErrorTypes.ERR_SPACE_REQUIRED: 9410,
+    ErrorTypes.ERR_GT_REQUIRED: 9412,
+    ErrorTypes.ERR_NAME_REQUIRED: 9455,
+    ErrorTypes.ERR_TAG_NOT_FINISHED: 9400,
+    ErrorTypes.ERR_DOCUMENT_END: 9400,
+    ErrorTypes.ERR_LT_IN_ATTRIBUTE: 9420,
+    ErrorTypes.ERR_INVALID_CHAR: 9420,
+    ErrorTypes.ERR_INVALID_CHARREF: 9420,
+    ErrorTypes.ERR_ENTITYREF_SEMICOL_MISSING: 9411,
+    ErrorTypes.ERR_EXTRA_CONTENT: 9422,
+    ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE: 9459,
 }
 
 
@@ -60,11 +64,11 @@ _PARSER = etree.XMLParser(
 
 def decode_bytes(value: bytes) -> str:
     """The text of XML bytes: by byte order mark, by UTF-16 pattern, by declaration, else UTF-8."""
-    if value.startswith(_BOM_16):
+    if value.startswith(BOM_UTF16_LE):
         return _decoded(value[2:], "utf-16-le")
-    if value.startswith(_BOM_16_BE):
+    if value.startswith(BOM_UTF16_BE):
         return _decoded(value[2:], "utf-16-be")
-    if value.startswith(_BOM_8):
+    if value.startswith(BOM_UTF8):
         return _decoded(value[3:], "utf-8")
     # An nvarchar body sent as it is has no mark: its every second byte is zero.
     if len(value) >= 2 and value[1] == 0 and value[0] != 0:
@@ -106,7 +110,7 @@ def parse(text: str, *, keep_blanks: bool = False) -> etree._Element:
     if "<!DOCTYPE" in content:
         raise SqlError(6359)
     try:
-        root = etree.fromstring(_OPEN + content + _CLOSE, _PARSER)
+        root = etree.fromstring(OPENING + content + CLOSING, _PARSER)
     except etree.XMLSyntaxError as error:
         raise _as_sql_error(error, content, skipped) from None
     except ValueError:
@@ -127,12 +131,12 @@ def _first_control(content: str) -> int:
 def _as_sql_error(error: etree.XMLSyntaxError, content: str, skipped: int) -> SqlError:
     line, column = error.position
     number = _NUMBER_OF_ERROR.get(error.code, 9422)
-    if number == 9436 and error.msg.split(",")[0].endswith(f"and {_WRAPPER}"):
+    if number == 9436 and error.msg.split(",")[0].endswith(f"and {WRAPPER}"):
         # Our own end tag met an open element: for the server the input simply ended.
         lines = content.split("\n")
         line, column, number = len(lines), len(lines[-1]) + skipped, 9400
     elif line == 1:
-        column = max(1, column - len(_OPEN) + skipped)
+        column = max(1, column - len(OPENING) + skipped)
     return SqlError(number, line, max(1, column))
 
 
@@ -159,14 +163,14 @@ def _preserved(item: etree._Element) -> bool:
     return False
 
 
-@lru_cache(maxsize=_TREES_KEPT)
+@lru_cache(maxsize=TREES_KEPT)
 def _cached_tree(text: str) -> etree._Element:
     return parse(text, keep_blanks=True)
 
 
 def tree(text: str) -> etree._Element:
     """The parsed form of an xml value; shared, so nobody may change it."""
-    return _cached_tree(text) if len(text) <= _TREE_TEXT_LIMIT else parse(text, keep_blanks=True)
+    return _cached_tree(text) if len(text) <= TREE_TEXT_LIMIT else parse(text, keep_blanks=True)
 
 
 def serialize_content(root: etree._Element) -> str:

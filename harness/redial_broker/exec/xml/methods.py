@@ -20,10 +20,11 @@ from redial_broker.exec.conversion.rules import XML_NODES
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.xml.nodes import ATTRIBUTE, DOCUMENT, Node, Writer, fresh_tree, tree_of
+from redial_broker.exec.xml.nodes import ATTRIBUTE, Node, Writer, fresh_tree, tree_of
 from redial_broker.exec.xml.outside import accessor_type, accessors
 from redial_broker.exec.xml.xquery import Query, compile_xquery, new_static
 from redial_broker.exec.xml.xquery.dml import compile_dml
+from redial_broker.exec.xml.xquery.static import WHOLE
 from redial_broker.exec.xml.xquery.types import EMPTY, NODE, Type, atomized
 from redial_broker.exec.xml.xquery.values import text_of
 
@@ -38,7 +39,7 @@ _TYPE = re.compile(
     re.IGNORECASE,
 )
 _ZONE_AT_END = re.compile(r"(Z|[+-]\d{2}:\d{2})\s*$")
-_ROW, _WHOLE = Type(NODE), Type(DOCUMENT)
+_ROW = Type(NODE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +103,7 @@ def _query_of(node: ast.MethodCall, target: Expr, scope: Scope, least: int = 1) 
     text = _text_of_argument(node, 0)
     label = f"{receiver(node.target, scope)}{node.method}()"
     namespaces = tuple(sorted(scope.namespaces.items(), key=lambda item: item[0] or ""))
-    focus = _ROW if target.type is XML_NODES else _WHOLE
+    focus = _ROW if target.type is XML_NODES else WHOLE
     typing = getattr(target.type, "typing", None)
     if "sql:" not in text and typing is None:
         return _compiled(text, namespaces, label, focus)
@@ -309,7 +310,7 @@ def compile_modify(
     static = new_static(
         label,
         scope.namespaces,
-        _WHOLE,
+        WHOLE,
         lambda kind, wanted: accessor_type(kind, wanted, label, scope),
         getattr(target.type, "typing", None),
     )

@@ -25,12 +25,19 @@ _LEAVES = frozenset({ATTRIBUTE, TEXT, COMMENT, PI})
 _NO_NODES: Any = ()
 """Shared and never changed."""
 
-MAX_DEPTH = 128
+MAX_LEVELS = 128
 """Levels of elements an xml instance may have (6335)."""
 
-_TREES_KEPT = 128
-_TREE_TEXT_LIMIT = 1 << 20
-_OPEN, _CLOSE = "<redial-xml-content>", "</redial-xml-content>"
+TREES_KEPT = 128
+"""Parsed values that are kept, of each kind of tree."""
+
+TREE_TEXT_LIMIT = 1 << 20
+"""Characters of the longest value whose tree is kept."""
+
+WRAPPER = "redial-xml-content"
+"""The element around content while it is parsed; it is never written."""
+
+OPENING, CLOSING = f"<{WRAPPER}>", f"</{WRAPPER}>"
 
 
 class Node:
@@ -135,8 +142,8 @@ class _Builder:
         if self.at_wrapper:
             self.at_wrapper = False
             return
-        if len(self.open) > MAX_DEPTH:
-            raise SqlError(6335, MAX_DEPTH)
+        if len(self.open) > MAX_LEVELS:
+            raise SqlError(6335, MAX_LEVELS)
         scope, parent = self.scopes[-1], self.open[-1]
         pairs = list(zip(flat[::2], flat[1::2])) if flat else ()
         declared = (
@@ -203,20 +210,20 @@ def fresh_tree(text: str) -> Node:
     parser.CommentHandler = builder.comment
     parser.ProcessingInstructionHandler = builder.instruction
     try:
-        parser.Parse(_OPEN + text + _CLOSE, True)
+        parser.Parse(OPENING + text + CLOSING, True)
     except expat.ExpatError as error:
-        raise SqlError(9420, error.lineno, max(1, error.offset - len(_OPEN) + 1)) from None
+        raise SqlError(9420, error.lineno, max(1, error.offset - len(OPENING) + 1)) from None
     return builder.root
 
 
-@lru_cache(maxsize=_TREES_KEPT)
+@lru_cache(maxsize=TREES_KEPT)
 def _cached(text: str) -> Node:
     return fresh_tree(text)
 
 
 def tree_of(text: str) -> Node:
     """The document node of an xml value; shared, so nobody may change it."""
-    return _cached(text) if len(text) <= _TREE_TEXT_LIMIT else fresh_tree(text)
+    return _cached(text) if len(text) <= TREE_TEXT_LIMIT else fresh_tree(text)
 
 
 def escape_text(text: str) -> str:

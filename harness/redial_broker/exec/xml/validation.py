@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from lxml import etree
+from lxml.etree import ErrorTypes
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec.xml.document import parse, serialize_content
@@ -21,10 +22,11 @@ from redial_broker.exec.xml.xsd import Names
 _NAME = re.compile(r"Element '(?P<element>[^']*)'(?:, attribute '(?P<attribute>[^']*)')?")
 _EXPECTED = re.compile(r"Expected is (?:one of )?\( (?P<names>[^)]*) \)")
 _QUOTED = re.compile(r"'([^']*)'")
-_E = etree.ErrorTypes
 _SIMPLE = frozenset(
-    range(_E.SCHEMAV_CVC_DATATYPE_VALID_1_2_1, _E.SCHEMAV_CVC_TYPE_3_1_1)
-) | frozenset(range(_E.SCHEMAV_CVC_LENGTH_VALID, _E.SCHEMAV_CVC_ENUMERATION_VALID + 1))
+    range(ErrorTypes.SCHEMAV_CVC_DATATYPE_VALID_1_2_1, ErrorTypes.SCHEMAV_CVC_TYPE_3_1_1)
+) | frozenset(
+    range(ErrorTypes.SCHEMAV_CVC_LENGTH_VALID, ErrorTypes.SCHEMAV_CVC_ENUMERATION_VALID + 1)
+)
 _XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
 
 
@@ -69,35 +71,38 @@ def _error(log: Any, top: etree._Element) -> SqlError:
 
 def _structural(entry: Any, name: str, attribute: str | None, node: Any, place: str) -> SqlError:
     kind, message = entry.type, entry.message
-    if kind == _E.SCHEMAV_CVC_ELT_1:
+    if kind == ErrorTypes.SCHEMAV_CVC_ELT_1:
         return SqlError(6913, name, place)
-    if kind == _E.SCHEMAV_ELEMENT_CONTENT:
+    if kind == ErrorTypes.SCHEMAV_ELEMENT_CONTENT:
         return _content(message, name, place)
-    if kind in {_E.SCHEMAV_CVC_COMPLEX_TYPE_3_2_1, _E.SCHEMAV_CVC_COMPLEX_TYPE_3_2_2}:
+    if kind in {
+        ErrorTypes.SCHEMAV_CVC_COMPLEX_TYPE_3_2_1,
+        ErrorTypes.SCHEMAV_CVC_COMPLEX_TYPE_3_2_2,
+    }:
         return SqlError(6905, attribute, place, state=3)
-    if kind == _E.SCHEMAV_CVC_COMPLEX_TYPE_4:
+    if kind == ErrorTypes.SCHEMAV_CVC_COMPLEX_TYPE_4:
         return SqlError(6906, _QUOTED.findall(message)[1], place)
-    if kind == _E.SCHEMAV_CVC_COMPLEX_TYPE_2_3:
+    if kind == ErrorTypes.SCHEMAV_CVC_COMPLEX_TYPE_2_3:
         return SqlError(6909, place)
-    if kind == _E.SCHEMAV_CVC_COMPLEX_TYPE_2_1:
+    if kind == ErrorTypes.SCHEMAV_CVC_COMPLEX_TYPE_2_1:
         if "Character" in message:
             return SqlError(6909, place)
         child = next(item for item in node if isinstance(item.tag, str))
         return SqlError(6923, child.tag, location(child))
-    if kind in {_E.SCHEMAV_CVC_TYPE_3_1_2, _E.SCHEMAV_CVC_COMPLEX_TYPE_2_2}:
+    if kind in {ErrorTypes.SCHEMAV_CVC_TYPE_3_1_2, ErrorTypes.SCHEMAV_CVC_COMPLEX_TYPE_2_2}:
         child = next(item for item in node if isinstance(item.tag, str))
         return SqlError(6912, child.tag, location(child))
-    if kind in {_E.SCHEMAV_CVC_ELT_3_1, _E.SCHEMAV_CVC_ELT_3_2_2}:
+    if kind in {ErrorTypes.SCHEMAV_CVC_ELT_3_1, ErrorTypes.SCHEMAV_CVC_ELT_3_2_2}:
         return SqlError(6917, name, place)
-    if kind == _E.SCHEMAV_CVC_ELT_3_2_1:
+    if kind == ErrorTypes.SCHEMAV_CVC_ELT_3_2_1:
         return SqlError(6918, name, place)
-    if kind == _E.SCHEMAV_CVC_ELT_4_2:
+    if kind == ErrorTypes.SCHEMAV_CVC_ELT_4_2:
         return SqlError(6914, _QUOTED.findall(message)[-1], location(node))
-    if kind == _E.SCHEMAV_CVC_ELT_4_3:
+    if kind == ErrorTypes.SCHEMAV_CVC_ELT_4_3:
         return SqlError(6936, name, "", node.get(f"{_XSI}type"), location(node))
-    if kind in {_E.SCHEMAV_CVC_TYPE_2, _E.SCHEMAV_CVC_ELT_2}:
+    if kind in {ErrorTypes.SCHEMAV_CVC_TYPE_2, ErrorTypes.SCHEMAV_CVC_ELT_2}:
         return SqlError(6919, name, place)
-    if kind in {_E.SCHEMAV_CVC_ELT_5_2_2_2_2, _E.SCHEMAV_CVC_AU}:
+    if kind in {ErrorTypes.SCHEMAV_CVC_ELT_5_2_2_2_2, ErrorTypes.SCHEMAV_CVC_AU}:
         return SqlError(6921, attribute or name, place)
     raise NotSupported(f"the schema rule behind: {message}")
 

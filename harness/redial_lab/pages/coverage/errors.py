@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import redial_broker
-from redial_broker.engine.errors import NOT_SUPPORTED
+from redial.tsql.errors import NOT_SUPPORTED
 from redial_broker.engine.messages import MESSAGES
 
 SOURCE = Path(redial_broker.__file__).parent

@@ -16,7 +16,7 @@ from typing import Any
 
 from redial.paths import EVIDENCE
 from redial.tsql import split_batches
-from redial_broker.engine.errors import NOT_SUPPORTED
+from redial.tsql.errors import NOT_SUPPORTED
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session

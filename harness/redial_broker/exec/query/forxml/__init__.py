@@ -6,7 +6,6 @@ are refused by name.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from redial.tsql import ast
@@ -17,6 +16,7 @@ from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.explicit import explicit
 from redial_broker.exec.query.forxml.naming import check
 from redial_broker.exec.query.forxml.rows import path, raw
+from redial_broker.exec.query.forxml.values import self_closed
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.xml.nodes import XSI_URI, escape_value
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 TEXT_COLUMN = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR XML result without TYPE."""
-
-_EMPTY = re.compile(r"<([^\s<>/!?]+)((?:\s[^<>]*)?)></\1>")
 
 
 def for_xml(
@@ -55,7 +53,7 @@ def for_xml(
         text = serialize(found)
         if root is not None:
             text = f"<{node.root}{root}>{text}</{node.root}>"
-        return len(found), _EMPTY.sub(r"<\1\2/>", text) if typed else text
+        return len(found), self_closed(text) if typed else text
 
     def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
         _, text = count_and_text(session, variables, row)

@@ -9,15 +9,13 @@ from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.naming import encoded
 from redial_broker.exec.query.forxml.rows import attribute_text, field_text
-from redial_broker.exec.query.forxml.values import content, quoted, text_of
+from redial_broker.exec.query.forxml.values import NIL_MARK, content, quoted, text_of
 from redial_broker.exec.query.levels import Level, keys_of, levels_of
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.conversion.documents import Text
     from redial_broker.exec.query.forxml.clause import Serialize
-
-_NIL_MARK = ' xsi:nil="true"'
 
 
 def auto(clause: Clause) -> Serialize:
@@ -93,7 +91,7 @@ def _opener(clause: Clause, level: Level, top: str) -> Callable[[RowValues], tup
             value = row[place]
             if value is None:
                 if nil and inside:
-                    inner.append(f"<{name}{_NIL_MARK}/>")
+                    inner.append(f"<{name}{NIL_MARK}/>")
                 continue
             if address is None:
                 assert text is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.exec.conversion.documents import Text
 from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.query.forxml.clause import Clause
-from redial_broker.exec.query.forxml.values import content, quoted, text_of
+from redial_broker.exec.query.forxml.values import NIL_MARK, content, quoted, self_closed, text_of
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.xml.nodes import XSI_URI
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _IDENTITIES = frozenset({"id", "idref", "idrefs", "nmtoken", "nmtokens"})
 _CONTENTS = frozenset({"element", "elementxsinil", "xml", "xmltext", "cdata"})
-_EMPTY = re.compile(r"<([^\s<>/!?]+)((?:\s[^<>]*)?)></\1>")
 _NIL = f' xmlns:xsi="{XSI_URI}"'
 
 
@@ -144,7 +142,7 @@ def _written(rows: list[RowValues], tags: dict[int, Tag], top: str) -> str:
         out.append(f"<{tag.name}{top if not opened else ''}{marks}>{inner}")
         opened.append((number, tag.name))
     close(0)
-    return _self_closed("".join(out))
+    return self_closed("".join(out))
 
 
 def _check_row(number: int | None, parent: int | None, tags: dict[int, Tag]) -> None:
@@ -158,11 +156,6 @@ def _check_row(number: int | None, parent: int | None, tags: dict[int, Tag]) -> 
         raise SqlError(6807, parent, state=2)
 
 
-def _self_closed(text: str) -> str:
-    """Elements nothing was written into close themselves."""
-    return _EMPTY.sub(r"<\1\2/>", text)
-
-
 def _filled(tag: Tag, row: RowValues) -> tuple[str, str]:
     """(attributes, content) of one element."""
     marks: list[str] = []
@@ -171,7 +164,7 @@ def _filled(tag: Tag, row: RowValues) -> tuple[str, str]:
         value = row[part.place]
         if value is None:
             if part.kind == "elementxsinil":
-                inner.append(f'<{part.name} xsi:nil="true"/>')
+                inner.append(f"<{part.name}{NIL_MARK}/>")
             continue
         write = _WRITERS.get(part.kind)
         if write is not None:

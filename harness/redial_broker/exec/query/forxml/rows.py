@@ -10,7 +10,7 @@ from redial_broker.exec.conversion.documents import Text
 from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.query.forxml.clause import Clause
 from redial_broker.exec.query.forxml.naming import check, encoded
-from redial_broker.exec.query.forxml.values import content, quoted, text_of
+from redial_broker.exec.query.forxml.values import NIL_MARK, content, quoted, text_of
 from redial_broker.exec.query.rowset import QueryColumn
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.query.forxml.clause import Serialize
 
 _CONTENT = frozenset({"*", "node()", "text()", "data()"})
-_NIL_MARK = ' xsi:nil="true"'
 
 
 @dataclass(slots=True)
@@ -41,7 +40,7 @@ class Element:
             return "".join(p if isinstance(p, str) else p.write(top) for p in self.parts)
         attributes = top + "".join(f' {name}="{value}"' for name, value in self.attributes)
         if self.nil and not self.parts:
-            attributes += _NIL_MARK
+            attributes += NIL_MARK
         if not self.parts:
             return f"<{self.name}{attributes}/>"
         inner = "".join(p if isinstance(p, str) else p.write() for p in self.parts)
@@ -81,7 +80,7 @@ def raw(clause: Clause) -> Serialize:
         for (column, text, inside), value in zip(columns, row):
             if value is None:
                 if nil and inside and column:
-                    element.parts.append(f"<{column}{top if not name else ''}{_NIL_MARK}/>")
+                    element.parts.append(f"<{column}{top if not name else ''}{NIL_MARK}/>")
             elif not inside:
                 element.attributes.append((column, text(value)))
             elif column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 
 from redial_broker.engine.types import NVARCHAR_MAX, SqlType
@@ -9,6 +10,11 @@ from redial_broker.exec.conversion import explicit_conversion
 from redial_broker.exec.conversion.documents import Text, float_text, moment_text
 from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.xml.nodes import escape_text, escape_value
+
+NIL_MARK = ' xsi:nil="true"'
+"""Attribute of an element that stands for NULL (XSINIL)."""
+
+_EMPTY = re.compile(r"<([^\s<>/!?]+)((?:\s[^<>]*)?)></\1>")
 
 
 def text_of(of: SqlType) -> Text:
@@ -37,6 +43,11 @@ def _references(text: str) -> str:
         else char
         for char in text
     )
+
+
+def self_closed(text: str) -> str:
+    """Elements nothing was written into close themselves."""
+    return _EMPTY.sub(r"<\1\2/>", text)
 
 
 def content(text: str) -> str:

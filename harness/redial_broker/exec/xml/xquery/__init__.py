@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.meter import Meter
-from redial_broker.exec.xml.nodes import DOCUMENT
 from redial_broker.exec.xml.xquery.parser import Parser
-from redial_broker.exec.xml.xquery.static import BUILT_IN, Env, Expression, Static, Typing
+from redial_broker.exec.xml.xquery.static import BUILT_IN, WHOLE, Env, Expression, Static, Typing
 from redial_broker.exec.xml.xquery.types import Type
 from redial_broker.exec.xml.xquery.values import Item
-
-_WHOLE = Type(DOCUMENT)
 
 
 @dataclass(slots=True)
@@ -64,7 +61,7 @@ def compile_xquery(
     text: str,
     namespaces: Mapping[str | None, str],
     label: str,
-    focus: Type = _WHOLE,
+    focus: Type = WHOLE,
     resolve: Callable[[str, str], Type] | None = None,
     typing: Typing | None = None,
 ) -> Query:

@@ -72,7 +72,8 @@ class Env:
 Run = Callable[[Env], list[Any]]
 """Items. Any: whether they are nodes or atomic values the type of the expression says."""
 
-_WHOLE = Type(DOCUMENT)
+WHOLE = Type(DOCUMENT)
+"""Static type of a whole xml value, which a text works on unless it is told otherwise."""
 
 
 @dataclass(slots=True)
@@ -112,7 +113,7 @@ class Static:
     """Prefixes of the prolog, for serialization."""
     variables: dict[str, Type] = field(default_factory=dict)
     constructed: set[str] = field(default_factory=set)
-    focus: Type = _WHOLE
+    focus: Type = WHOLE
     filtering: bool = False
     outside: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Key -> (kind, name) of the SQL values used; resolve(kind, name) -> static type of such a
