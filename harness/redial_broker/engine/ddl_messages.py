@@ -160,6 +160,12 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
         "being enforced by the existing index.",
     ),
     1916: (16, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive."),
+    1999: (
+        16,
+        "Column '%s' in table '%s' is of a type that is invalid for use as included column in an "
+        "index.",
+    ),
+    2739: (16, "The text, ntext, and image data types are invalid for local variables."),
     1927: (16, "There are already statistics on table '%s' named '%s'."),
     1944: (
         16,

@@ -114,6 +114,19 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
         "an expression referencing a column name.",
     ),
     1014: (15, "A TOP or FETCH clause contains an invalid value."),
+    162: (15, "Invalid expression in a TOP or OFFSET clause."),
+    4115: (
+        15,
+        'The reference to column "%s" is not allowed in an argument to a TOP, OFFSET, or FETCH '
+        "clause. Only references to columns at an outer scope or standalone expressions and "
+        "subqueries are allowed here.",
+    ),
+    279: (
+        16,
+        "The text, ntext, and image data types are invalid in this subquery or aggregate "
+        "expression.",
+    ),
+    507: (16, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer."),
     4148: (16, "XML methods are not allowed in a GROUP BY clause."),
     5335: (
         16,

@@ -340,7 +340,9 @@ def _set_context_info(session: SessionState, value: Any) -> None:
 
 
 def _set_rowcount(session: SessionState, value: Any) -> None:
-    if value != 0:
+    if value is None or value < 0:
+        raise SqlError(507)
+    if value > 0:
         raise NotSupported(f"SET ROWCOUNT {value}: use TOP")
 
 

@@ -10,6 +10,7 @@ from redial_broker.engine.types import INT, nvarchar
 from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import bare, compile_assignment_conversion, seconds_of_day
+from redial_broker.exec.conversion.rules import OLD_LARGE
 from redial_broker.exec.cursors import set_cursor_variable
 from redial_broker.exec.ddl.definition import table_definition
 from redial_broker.exec.declarations import declared_type, find_table_type
@@ -204,6 +205,8 @@ def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
             compiler.declare_table(item.variable.name, table_type)
             continue
         type_ = declared_type(compiler.context, item.data_type)
+        if type_.name in OLD_LARGE:
+            raise compiler.context.fail(item, SqlError(2739, aborts="scope"))
         if item.value is not None:
             compiler.check_variables(item.value)
         compiler.declare(item.variable.name, type_)

@@ -5,7 +5,7 @@ Rules and error numbers: CREATE TABLE page and the errors-events pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
@@ -14,6 +14,7 @@ from redial_broker.engine.errors import SqlError, not_created
 from redial_broker.engine.storage import Check, Column
 from redial_broker.engine.types import INT, MAX
 from redial_broker.exec.conversion import resolve_type
+from redial_broker.exec.conversion.rules import OLD_LARGE
 from redial_broker.exec.ddl.computed import computed_column
 from redial_broker.exec.ddl.index_options import index_options
 from redial_broker.exec.ddl.naming import check_length, check_name, default_name, key_name
@@ -338,7 +339,7 @@ class DefinitionBuilder:
                 ordinals,
                 node.unique,
                 bool(node.clustered),
-                included=[self.ordinal(name) for name in node.include],
+                included=self.included(node.include),
                 where=where,
                 where_text=text,
                 bind=bind,
@@ -393,6 +394,14 @@ class DefinitionBuilder:
             target = self.columns[ordinal]
             if target.type.length == MAX or target.type.name in {"xml", "text", "ntext", "image"}:
                 raise SqlError(1919, target.name, self.table)
+        return found
+
+    def included(self, names: Iterable[str] | None) -> list[int]:
+        """Ordinals of INCLUDE's columns. Raises SqlError 1911, 1999."""
+        found = [self.ordinal(name) for name in names or ()]
+        for ordinal in found:
+            if self.columns[ordinal].type.name in OLD_LARGE:
+                raise SqlError(1999, self.columns[ordinal].name, self.table)
         return found
 
     def ordinal(self, name: str) -> int:

@@ -62,10 +62,10 @@ def create_index(node: ast.CreateIndex, context: Context) -> Run:
 
 
 def index_spec(context: Context, table: Table, node: ast.CreateIndex, options: Any) -> KeySpec:
-    """What CREATE INDEX describes. Raises SqlError 1909, 1911, 1919."""
+    """What CREATE INDEX describes. Raises SqlError 1909, 1911, 1919, 1999."""
     builder = DefinitionBuilder(context, table.name, table.columns)
     ordinals = builder.ordinals(node, node.columns, None)
-    included = [builder.ordinal(name) for name in node.include or []]
+    included = builder.included(node.include)
     if set(included) & set(ordinals) or len(set(included)) != len(included):
         raise SqlError(1909)
     where, text, bind = builder.filter(node.where)

@@ -25,6 +25,7 @@ from redial_broker.engine.types import (
 from redial_broker.exec.conversion import dates
 from redial_broker.exec.conversion.numbers import BOUNDS, EXACT, quantize
 from redial_broker.exec.conversion.rules import (
+    OLD_LARGE,
     as_decimal,
     group,
     higher,
@@ -70,6 +71,8 @@ def binary_operation(op: str, left: Expr, right: Expr) -> Expr:
     kinds = {group(left.type), group(right.type)}
     if op in "&|^":
         return _bitwise(op, left, right)
+    if left.type.name in OLD_LARGE or right.type.name in OLD_LARGE:
+        raise _mismatch(op, left.type, right.type)
     if op == "+" and kinds <= {"char"}:
         return concatenate(left, right)
     if op == "+" and kinds == {"binary"}:

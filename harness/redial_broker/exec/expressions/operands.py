@@ -19,6 +19,7 @@ from redial_broker.engine.types import (
     varbinary,
 )
 from redial_broker.exec.conversion import bare, implicit_conversion
+from redial_broker.exec.conversion.rules import OLD_LARGE
 from redial_broker.exec.conversion.text import units
 from redial_broker.exec.expressions.expr import Expr, closure, constant, fold, null
 from redial_broker.exec.expressions.registry import compile_expression, compiles
@@ -109,6 +110,9 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
     query = subquery(node.query, scope, node)
     if len(query.columns) != 1:
         raise SqlError(116)
+    type_ = column_type(query.columns[0])
+    if type_.name in OLD_LARGE:
+        raise SqlError(279, aborts="scope")
     rows = query.rows
 
     def run(session: SessionState, variables: Values, row: RowValues) -> Any:
@@ -119,7 +123,7 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
             raise SqlError(512)
         return found[0][0]
 
-    return Expr(run, column_type(query.columns[0]))
+    return Expr(run, type_)
 
 
 def subquery(query: ast.Query, scope: Scope, node: ast.Node) -> Subquery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -166,6 +166,9 @@ class QueryCompiler:
                 raise self.context.fail(table, SqlError(239, table.name, aborts="scope"))
             names.add(name)
             found[name] = self._common_table(table, outer, dict(found))
+        for table in with_.tables:
+            if not any(refers(part, table.name) for part in _besides(node, table)):
+                found[table.name.lower()]()  # nobody reads it: its names are looked up all the same
         return found
 
     def _common_table(
@@ -283,6 +286,14 @@ class QueryCompiler:
             return [convert([project(session, variables, row)])[0] for project, convert in lines]
 
         return Rowset(columns, rows, bool(width))
+
+
+def _besides(node: ast.Query | Any, table: ast.CommonTable) -> Iterator[ast.Node]:
+    """The parts of a statement that may read one of its common tables, itself left out."""
+    for part in node.children():
+        if part is not node.with_:
+            yield part
+    yield from (other.query for other in node.with_.tables if other is not table)
 
 
 def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:

@@ -62,7 +62,7 @@ FETCH = Count(1060, 1014, 10744, 1)
 
 def row_count(node: ast.Expression, scope: Scope, count: Count = TOP) -> Fn:
     """The closure of a count of rows: an integer, known now or at run time (TOP page)."""
-    expr = compile_expression(node, scope)
+    expr = _standalone(node, scope)
     if expr.untyped or not _counts(expr):
         raise SqlError(count.typed, aborts="scope")
     expr = converted(expr, BIGINT)
@@ -84,6 +84,21 @@ def row_count(node: ast.Expression, scope: Scope, count: Count = TOP) -> Fn:
     return run
 
 
+def _standalone(node: ast.Expression, scope: Scope) -> Expr:
+    """The expression of TOP, OFFSET or FETCH, which sees no column of its own query and has no
+    aggregate. Raises 4115, 162.
+    """
+    try:
+        return compile_expression(node, scope)
+    except SqlError as error:
+        if error.number == 147:
+            raise SqlError(162, line=scope.line(node), aborts="scope") from None
+        column = next((part for part in node.walk() if isinstance(part, ast.ColumnRef)), None)
+        if error.number not in (207, 4104) or column is None:
+            raise
+        raise SqlError(4115, column.parts[-1], line=scope.line(column), aborts="scope") from None
+
+
 def _counts(expr: Expr) -> bool:
     """Whether a type may be a count of rows: integers, and a whole numeric no variable holds."""
     of = expr.type
@@ -101,7 +116,7 @@ def row_limit(top: ast.Top, scope: Scope) -> Limit:
     if not top.percent:
         count = row_count(top.count, scope)
         return lambda session, variables, row, rows: count(session, variables, row)
-    expr = converted(compile_expression(top.count, scope), FLOAT)
+    expr = converted(_standalone(top.count, scope), FLOAT)
     if expr.constant:
         _refuse_percent(expr.value, "scope")
     share = expr.fn

@@ -63,3 +63,28 @@ def test_a_query_that_would_compare_them_is_refused(lab, query, number):
 )
 def test_what_compares_nothing_runs(lab, query):
     assert lab.rows(query) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("SELECT c + 'x' FROM t", 402),
+        ("UPDATE t SET n = n + N'x'", 402),
+        ("SELECT c + c FROM t", 8117),
+        ("SELECT (SELECT i FROM t)", 279),
+        ("DECLARE @x text", 2739),
+        ("DECLARE @n int, @x ntext = N'a'", 2739),
+        ("CREATE INDEX ix ON t (a) INCLUDE (b, c)", 1999),
+        ("CREATE TABLE u (a int, c image, INDEX ix (a) INCLUDE (c))", 1999),
+    ],
+)
+def test_text_ntext_and_image_are_columns_and_parameters_and_little_else(lab, statement, number):
+    """Page "ntext, text, and image": not for local variables; numbers of the errors-events pages."""
+    assert lab.error(statement) == number
+    assert lab.error("SELECT * FROM u") == 208
+
+
+def test_a_procedure_takes_them_and_an_index_includes_other_long_types(lab):
+    lab.run("CREATE PROCEDURE p @x text AS SELECT 1")
+    lab.run("ALTER TABLE t ADD long nvarchar(max)")
+    lab.run("CREATE INDEX ix ON t (a) INCLUDE (long)")

@@ -146,3 +146,29 @@ def test_percent_limits_data_changes_too(lab):
         )
         == 2
     )
+
+
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("SELECT TOP (team) id FROM person", 4115),
+        ("SELECT TOP (person.team + 1) PERCENT id FROM person", 4115),
+        ("SELECT id FROM person ORDER BY id OFFSET team ROWS", 4115),
+        ("SELECT id FROM person ORDER BY id OFFSET 0 ROWS FETCH NEXT (team) ROWS ONLY", 4115),
+        ("DELETE TOP (id) FROM person", 4115),
+        ("SELECT TOP (COUNT(*)) id FROM person", 162),
+    ],
+)
+def test_a_count_of_rows_sees_no_column_of_its_own_query(lab, sql, number):
+    """Numbers as others have recorded them on 2022: 4115 names the column without its table."""
+    assert lab.error(sql) == number
+
+
+def test_a_count_of_rows_sees_the_query_around_it(lab):
+    most = "SELECT (SELECT COUNT(*) FROM (SELECT TOP (o.id) id FROM person) AS p) FROM person AS o"
+    assert lab.rows(most) == [(1,), (2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize("value", ["-1", "@none", "@few"])
+def test_set_rowcount_wants_a_number_that_is_not_negative(lab, value):
+    assert lab.error(f"DECLARE @none int, @few int = -3; SET ROWCOUNT {value}") == 507

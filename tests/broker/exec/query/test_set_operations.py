@@ -85,3 +85,27 @@ def test_a_set_operation_is_ordered_by_a_column_as_its_first_select_wrote_it(lab
 
 def test_a_set_operation_assigns_no_variable(lab):
     assert lab.error("DECLARE @a int; SELECT @a = 1 UNION SELECT 2") == 10734
+
+
+@pytest.mark.parametrize(
+    ("table", "number"),
+    [
+        ("q AS (SELECT nowhere FROM person)", 207),
+        ("q AS (SELECT id FROM nowhere)", 208),
+        ("q AS (SELECT id AS x, id AS x FROM person)", 8156),
+        ("q AS (SELECT id + 1 FROM person)", 8155),
+        ("q (a, b) AS (SELECT id FROM person)", 8159),
+        ("r AS (SELECT id FROM person), q AS (SELECT nowhere FROM r)", 207),
+    ],
+)
+@pytest.mark.parametrize(
+    "statement", ["SELECT 1", "DELETE FROM person", "UPDATE person SET id = 1"]
+)
+def test_a_common_table_that_nobody_reads_is_compiled_all_the_same(lab, table, number, statement):
+    """Others have seen 207 for it with NOEXEC ON, so before anything runs."""
+    assert lab.error(f"WITH {table} {statement}") == number
+    assert lab.value("SELECT COUNT(*) FROM person") == 4
+
+
+def test_nor_does_it_run(lab):
+    assert lab.value("WITH q AS (SELECT 1 / 0 AS x) SELECT 7") == 7
