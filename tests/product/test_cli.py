@@ -19,7 +19,7 @@ from redial.cli.init import init
 from redial.cli.lint import lint
 from redial.cli.server import connection_string, open_server
 from redial.config import ConfigError
-from redial.deploy import DeployError
+from redial.deploy import DeployError, connect_odbc
 from redial.paths import ROOT
 from redial.render import RenderError
 from redial.server import Server, database_of, with_database
@@ -221,6 +221,38 @@ def test_a_broker_that_does_not_start_says_why(monkeypatch, tmp_path):
 def test_a_switch_that_is_none_is_refused_with_what_is_allowed(capsys):
     assert status_of(broker, 0, switch=["receive_status=9"]) == 1
     assert "receive_status: '9' is none of its values: 1, 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "No such file or directory"),
+        (b"", "its first line has 0 characters"),
+        (b"short\nlonger than eight", "its first line has 5 characters"),
+        (b"\xff\xfe\x00\x00", "it is not UTF-8"),
+    ],
+)
+def test_a_password_file_without_a_password_is_refused(content, words, capsys, tmp_path):
+    file = tmp_path / "password"
+    if content is not None:
+        file.write_bytes(content)
+    assert status_of(broker, 0, password_file=str(file)) == 1
+    assert f"--password-file {file}: {words}" in capsys.readouterr().err
+
+
+def test_a_broker_takes_a_new_password_each_time_or_that_of_a_file_which_it_does_not_print(
+    tmp_path,
+):
+    file = tmp_path / "password"
+    file.write_text("correct horse\nand more\n", encoding="utf-8")
+    with server.broker_process() as one, server.broker_process() as two:
+        assert re.search(r"PWD=\{(.+?)\}", one.odbc)[1] != re.search(r"PWD=\{(.+?)\}", two.odbc)[1]
+    with server.broker_process("--password-file", str(file)) as own:
+        assert "correct" not in own.odbc + own.jdbc and f"first line of {file}" in own.odbc
+        known = own.odbc.replace(f"first line of {file}", "correct horse")
+        connection = connect_odbc(known)()
+        assert connection.cursor().execute("SELECT 1").fetchall()[0][0] == 1
+        connection.close()
 
 
 def test_a_port_that_is_none_is_refused(capsys):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import gc
+import secrets
 from collections.abc import Sequence
+from pathlib import Path
 
 from redial.cli.errors import UserError, command
+
+SHORTEST = 8
+"""Characters of a password, as for CREATE LOGIN under CHECK_POLICY."""
 
 
 @command
@@ -16,17 +21,21 @@ def broker(
     quantum: int | None = None,
     switch: Sequence[str] = (),
     product: str | None = None,
+    password_file: str = "",
 ) -> None:
     """Serve on ``port`` (0: a free one) until interrupted; prints an ODBC and a JDBC line.
 
     quantum: statements a session runs before the next one has its turn. switch: ``name=value`` of
     what no document settles, any number. product: the version and edition it says it is: "2014",
-    "2016 SP1", "Azure SQL Database" ... Raises UserError for what there is none of.
+    "2016 SP1", "Azure SQL Database" ... password_file: its first line is sa's password, which is
+    then not printed; without one it is a new one each time. Raises UserError for what there is none
+    of.
     """
     if not 0 <= port <= 65535:
         raise UserError(f"--port {port}", "is no port number", "pass 0 to 65535; 0: a free one")
     if quantum is not None and quantum < 1:
         raise UserError(f"--quantum {quantum}", "is no number of statements", "pass 1 or more")
+    password = _password_of(password_file) if password_file else secrets.token_urlsafe(15)
     gc.disable()  # a tenth of the start; main turns it on again
 
     from redial_broker.engine.clock import RealClock
@@ -46,14 +55,33 @@ def broker(
         clock=RealClock(),
         switches=parse(switch),
         quantum=quantum or QUANTUM,
+        password=password,
         product=chosen,
     )
+    shown = f"first line of {password_file}" if password_file else password
     try:
-        main(port, instance=instance)
+        main(port, instance=instance, password=shown)
     except OSError as error:
         raise UserError(
             f"port {port}", error.strerror or str(error), "invoke broker --port 0 takes a free one"
         ) from error
+
+
+def _password_of(file: str) -> str:
+    """The first line of a file. Raises UserError where it is no password."""
+    subject = f"--password-file {file}"
+    try:
+        text = Path(file).read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise UserError(subject, why, "pass a text file; its first line is the password") from error
+    if len(text) < SHORTEST:
+        raise UserError(
+            subject,
+            f"its first line has {len(text)} characters",
+            f"write a password of {SHORTEST} or more there",
+        )
+    return text
 
 
 if __name__ == "__main__":
@@ -63,5 +91,13 @@ if __name__ == "__main__":
     parser.add_argument("--quantum", type=int)
     parser.add_argument("--switch", action="append", default=[])
     parser.add_argument("--product")
+    parser.add_argument("--password-file", default="")
     chosen = parser.parse_args()
-    broker(chosen.port, chosen.seed, chosen.quantum, chosen.switch, chosen.product)
+    broker(
+        chosen.port,
+        chosen.seed,
+        chosen.quantum,
+        chosen.switch,
+        chosen.product,
+        chosen.password_file,
+    )

@@ -21,6 +21,7 @@ _DATABASE = "database to work in, instead of the one the connection string names
         "quantum": "statements a session runs before the next one has its turn",
         "product": 'version and edition it says it is: "2014", "2016 SP1", "Azure SQL Database" ...',
         "switch": "name=value of what no document settles (docs/generated/coverage.md); repeatable",
+        "password-file": "its first line is the password of sa; without one it is a new one, printed",
     },
     iterable=["switch"],
 )
@@ -31,11 +32,12 @@ def broker(
     seed: int = 0,
     quantum: int = 200,
     product: str = "",
+    password_file: str = "",
 ) -> None:
     """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
     from redial.cli.broker import broker as run
 
-    run(port, seed, quantum, switch, product or None)
+    run(port, seed, quantum, switch, product or None, password_file)
 
 
 @task(

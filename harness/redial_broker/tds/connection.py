@@ -60,7 +60,8 @@ class Connection:
     tls: contexts, None to offer no encryption. wake: called when output appears.
 
     closing: send what ``take_output`` returns, then close the transport. running: the session has
-    a request to work on, so the instance should be pumped.
+    a request to work on, so the instance should be pumped. failed_login: the name whose password was
+    wrong, or that there is not.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Connection:
         self._queue: deque[Incoming] = deque()
         self.session: ServedSession | None = None
         self.login: Login | None = None
+        self.failed_login: str | None = None
         self.running = False
         self.closing = False
 
@@ -285,6 +287,8 @@ class Connection:
                 client_pid=login.client_pid,
             )
         except SqlError as error:
+            if error.number == _LOGIN_FAILED:
+                self.failed_login = login.user
             self._refuse_login(*_login_messages(error, login.user))
             return
         self.login = login

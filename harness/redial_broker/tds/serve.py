@@ -32,6 +32,7 @@ def main(
     seed: int = 0,
     switches: dict[str, object] | None = None,
     instance: Served | None = None,
+    password: str | None = None,
 ) -> None:
     """Serve on ``port`` (0: a free one) until SIGINT or SIGTERM.
 
@@ -39,22 +40,24 @@ def main(
     turn: after ``GRACE_SECONDS``, with status 1.
 
     Prints ``ODBC: <connection string>`` and ``JDBC: <url>`` when connections are accepted.
+    password: what these lines show as sa's, None for the usual one.
     Raises OSError when the port is taken.
     """
     served = instance if instance is not None else make_instance(seed, "real", switches)
     gc.freeze()  # what is loaded now stays: no collection need ever walk it
     gc.enable()
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # whoever waits for them hears them
-    asyncio.run(_serve(served, port))
+    asyncio.run(_serve(served, port, password))
 
 
-async def _serve(instance: Served, port: int) -> None:
+async def _serve(instance: Served, port: int, password: str | None) -> None:
     server = TdsServer(instance, port=port)
     await server.start()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     threading.Thread(target=_hear, args=(loop, stop), name="signals", daemon=True).start()
-    user, password = credentials(instance)
+    user, usual = credentials(instance)
+    password = password or usual
     print(f"ODBC: {odbc_connection_string(server.port, user, password)}", flush=True)
     print(f"JDBC: {jdbc_url(server.port, user, password)}", flush=True)
     await stop.wait()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from redial_broker.engine.differences import differs
 from redial_broker.tds.connection import Connection
 from redial_broker.tds.constants import HOST
+from redial_broker.tds.lockout import Lockout
 from redial_broker.tds.tls import TlsContexts, tls_contexts
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._dirty = False
         self._login_timer: asyncio.TimerHandle | None = None
+        self._known = False
+        self._held: asyncio.TimerHandle | None = None
         self.connection = Connection(server.instance, server.tls, self._wake)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -65,9 +68,8 @@ class Link(asyncio.Protocol):
         """Bytes arrived: decode, start what they ask for, run it."""
         connection = self.connection
         connection.receive(data)
-        if self._login_timer is not None and connection.established:
-            self._login_timer.cancel()
-            self._login_timer = None
+        if not self._known:
+            self._look_at_login()
         if connection.running:
             self._server.pump()
         else:
@@ -77,8 +79,9 @@ class Link(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client went away, politely or not."""
-        if self._login_timer is not None:
-            self._login_timer.cancel()
+        for timer in (self._login_timer, self._held):
+            if timer is not None:
+                timer.cancel()
         self._server.links.discard(self)
         try:
             self.connection.lost()
@@ -89,6 +92,8 @@ class Link(asyncio.Protocol):
     def flush(self) -> None:
         """Send what the connection has to say; close the transport when that was the last."""
         self._dirty = False
+        if self._held is not None:
+            return
         pieces = self.connection.take_pieces()
         transport = self._transport
         if transport is None or transport.is_closing():
@@ -104,6 +109,33 @@ class Link(asyncio.Protocol):
         elif transport.get_write_buffer_size() > _UNSENT_MAX_BYTES:
             _LOG.warning("a client left %d bytes unread and is cut off", _UNSENT_MAX_BYTES)
             transport.abort()
+
+    def _look_at_login(self) -> None:
+        """Who is in has no time limit any more; who is not waits for the answer."""
+        connection, server = self.connection, self._server
+        self._known = connection.established or connection.failed_login is not None
+        if connection.established and connection.login is not None:
+            server.lockout.succeeded(connection.login.user)
+            if self._login_timer is not None:
+                self._login_timer.cancel()
+                self._login_timer = None
+        elif connection.failed_login is not None:
+            seconds = server.lockout.failed(connection.failed_login)
+            if seconds and not server.virtual_time:
+                loop = asyncio.get_running_loop()
+                self._held = loop.call_later(seconds, self.release)
+
+    @property
+    def held(self) -> bool:
+        """Whether the answer to a failed login is still to come."""
+        return self._held is not None
+
+    def release(self) -> None:
+        """Send what was held back."""
+        if self._held is not None:
+            self._held.cancel()
+            self._held = None
+            self.flush()
 
     def _wake(self) -> None:
         if not self._dirty:
@@ -144,7 +176,8 @@ class TdsServer:
         self.links: set[Link] = set()
         self.dirty: list[Link] = []
         self.defects: list[Exception] = []
-        self._virtual_time = virtual_time
+        self.virtual_time = virtual_time
+        self.lockout = Lockout()
         self._listener: asyncio.Server | None = None
         self._scheduled = False
         self._pumping = False
@@ -169,6 +202,7 @@ class TdsServer:
         if self._timer is not None:
             self._timer.cancel()
         for link in list(self.links):
+            link.release()
             link.connection.shutdown()
         self.flush()
         for _ in range(3):  # let the transports write and report their end
@@ -242,7 +276,7 @@ class TdsServer:
 
     def _arm(self) -> None:
         """One timer for the next due time; left alone when it is already set for that moment."""
-        if self._virtual_time or self._loop is None:
+        if self.virtual_time or self._loop is None:
             return
         due = self.instance.next_due()
         if due is None:
