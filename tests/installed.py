@@ -13,6 +13,7 @@ from functools import lru_cache
 from redial.config import Config
 from redial.render import render
 from redial.tsql import split_batches
+from redial.tsql.script import ScriptBatch
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.shelf import Lent, Shelf
 
@@ -77,6 +78,11 @@ def key_of(config: Config) -> str:
 
 
 @lru_cache(maxsize=2000)
+def split(text: str) -> tuple[ScriptBatch, ...]:
+    """``split_batches``, once for each text."""
+    return tuple(split_batches(text))
+
+
 def batches(text: str) -> tuple[str, ...]:
-    """The batches of a script, split once for each text."""
-    return tuple(batch.sql for batch in split_batches(text))
+    """The batches of a script."""
+    return tuple(batch.sql for batch in split(text))

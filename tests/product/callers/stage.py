@@ -12,14 +12,13 @@ import pytest
 
 from redial.config import Config
 from redial.config.choices import Recycle
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker.engine.switches import SWITCHES, check, shown
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_broker.instance.snapshot import Snapshot
 from tests.choices import KEYS, PLAIN, WITH_ROWS, WITHOUT_ROWS
+from tests.installed import rendered, split
 from tests.product.sql.lab import AUDIT
 
 SHARED_ROW = WITH_ROWS
@@ -74,9 +73,9 @@ def _deployed(config: str, switches: tuple) -> tuple[Instance, Snapshot]:
     session.sink = Collector()
     session.execute("CREATE DATABASE lab;").ok()
     session.execute("USE lab;").ok()
-    for name, text in render(Config.model_validate_json(config)).items():
+    for name, text in rendered(Config.model_validate_json(config)).items():
         if name[:2].isdigit():
-            for batch in split_batches(text):
+            for batch in split(text):
                 session.execute(batch.sql).ok()
     session.execute("CREATE TABLE dbo.Orders (Id int NOT NULL PRIMARY KEY);").ok()
     instance.disconnect(session)

@@ -4,7 +4,7 @@ import pytest
 
 from .stage import Stage, row_ways, switched, ways
 
-pytestmark = pytest.mark.sampled(every=8, meets=("key",))
+pytestmark = pytest.mark.sampled(every=16, meets=("key",))
 
 LEVELS = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT"]
 VERSIONS = pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])

@@ -4,7 +4,7 @@ import pytest
 
 from .stage import KEYS, Stage, keys, row_ways, switched, ways
 
-pytestmark = pytest.mark.sampled(every=4, meets=("key",))
+pytestmark = pytest.mark.sampled(every=8, meets=("key",))
 
 ABORT = pytest.mark.parametrize("abort", ["OFF", "ON"])
 

@@ -9,7 +9,7 @@ import pytest
 
 from .stage import Stage, row_ways, switched, ways
 
-pytestmark = pytest.mark.sampled(every=8, meets=("key",))
+pytestmark = pytest.mark.sampled(every=16, meets=("key",))
 
 WAYS = pytest.mark.parametrize("way", ["cleaned up", "ended by the target", "ended with an error"])
 

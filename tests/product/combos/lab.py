@@ -14,12 +14,12 @@ from typing import Any
 
 from redial.config import Config
 from redial.envelope import caller_bytes as unwrap
-from redial.render import render
 from redial.render.quoting import literal, quote_name
-from redial.tsql import split_batches
+from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
+from tests.installed import rendered, split
 
 DATABASE = "combos"
 
@@ -51,7 +51,7 @@ class Lab:
 
     def __init__(self, instance: Instance, config: Config) -> None:
         self.instance, self.config = instance, config
-        self.files = render(config)
+        self.files = rendered(config)
         self.sa = instance.connect(DATABASE)
         self.acknowledged: list[tuple[str | None, bytes | None]] = []
         self.repeats = 0
@@ -73,7 +73,7 @@ class Lab:
     def script(self, text: str) -> None:
         """A script with GO lines; virtual time passes where a batch waits."""
         session = self.instance.connect(DATABASE)
-        for batch in split_batches(text):
+        for batch in split(text):
             out = session.execute(batch.sql)
             for _ in range(600):
                 if out.finished:
@@ -88,9 +88,10 @@ class Lab:
 
     def deploy(self) -> None:
         """Run every part of the installation."""
-        for name, text in self.files.items():
-            if name[:2].isdigit():
-                self.script(text)
+        with unprobed(self.instance.server):
+            for name, text in self.files.items():
+                if name[:2].isdigit():
+                    self.script(text)
 
     def has(self, name: str) -> bool:
         """Whether the installation has a table or procedure of that name."""

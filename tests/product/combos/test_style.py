@@ -10,7 +10,7 @@ import pytest
 from redial.cli.configs import chosen, load_named
 from redial.config.variants import EXTRAS, listing
 from redial.paths import DOCS
-from redial.render import render
+from tests.installed import rendered
 
 from ..texts import code
 
@@ -52,7 +52,7 @@ def scripts() -> dict[str, str]:
             configs.append(variant.config)
     found: dict[str, str] = {}
     for config in configs:
-        for name, text in render(config).items():
+        for name, text in rendered(config).items():
             if name.endswith(".sql") and name != "install.sql":
                 plain = re.sub(
                     rf"//redial/{config.name}|{config.name}",

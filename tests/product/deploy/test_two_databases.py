@@ -10,6 +10,7 @@ from redial.paths import CONFIGS
 from redial.render.quoting import quote_name
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
+from redial_broker.exec.ddl.probing import unprobed
 
 pytestmark = pytest.mark.driver
 SHOP, DEPOT = "shop", "de]pot"
@@ -22,7 +23,7 @@ CONFIG = AUDIT.model_copy(
 @pytest.fixture
 def connect():
     """Connections to the sender's database; the target's is beside it, empty."""
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
         with closing(connect_odbc(broker.odbc)()) as connection:
             for name in (SHOP, DEPOT):
                 connection.cursor().execute(f"CREATE DATABASE {quote_name(name)};")

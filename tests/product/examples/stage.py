@@ -20,6 +20,7 @@ from redial.paths import ROOT
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
 from redial_broker.engine.switches import check
+from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.requests import Batch
 from tests.broker.drivers.proxy import Proxy
 
@@ -270,5 +271,7 @@ class Stage:
 def staged() -> Iterator[Stage]:
     """A stage for a module."""
     with EmbeddedBroker(clock="virtual") as broker, Wire(broker.port) as wire:
-        yield Stage(broker, wire)
+        with unprobed(broker.call(lambda instance: instance.server)):
+            stage = Stage(broker, wire)
+        yield stage
         assert broker.defects == []

@@ -15,6 +15,7 @@ from redial.cli.configs import chosen, load_named
 from redial.deploy import apply, connect_odbc
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
+from redial_broker.exec.ddl.probing import unprobed
 from tests.broker.tds.test_jdbc import driver_jar
 
 from .stage import CALLERS
@@ -28,7 +29,7 @@ FILES = ("send.py", "Send.java", "csharp/Send.cs")
 
 @pytest.fixture(scope="module")
 def broker():
-    with EmbeddedBroker() as running:
+    with EmbeddedBroker() as running, unprobed(running.call(lambda instance: instance.server)):
         yield running
 
 
@@ -89,6 +90,7 @@ def tried(command: list[str], server: str, name: str, mode: str) -> list[str]:
     return [answer[0] for answer in answers]
 
 
+@pytest.mark.sampled(every=5, meets=("name", "mode"))
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_python_sends_as_its_header_says(servers, name, mode):
@@ -100,6 +102,7 @@ def test_python_sends_as_its_header_says(servers, name, mode):
 
 
 @pytest.mark.jvm
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("name", "mode"), [("orders", "transaction"), ("orders", "batch"), ("logging", "batch")]
 )  # audit, etl: test_stories

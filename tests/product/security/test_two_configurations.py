@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redial.config.choices import Signing
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 from tests.product.sql.lab import Client, Lab, configured, send
 
 FIRST = configured(security={"signing": Signing.CERTIFICATE})
@@ -22,9 +21,9 @@ SECOND = configured(
 def lab() -> Lab:
     """audit and second in one database, each with a conversation of its own."""
     made = Lab(FIRST)
-    for name, text in render(SECOND).items():
+    for name, text in rendered(SECOND).items():
         if name[:2].isdigit():
-            for batch in split_batches(text):
+            for batch in split(text):
                 made.sa.execute(batch.sql)
     made.sa.execute(send("0x01"))
     made.sa.execute(

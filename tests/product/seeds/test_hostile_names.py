@@ -85,6 +85,7 @@ def test_errors_quote_the_names_as_they_are(hostile):
     assert f"'{hostile.config.services.target}'" in error.text
 
 
+@pytest.mark.sampled(every=4)
 def test_pending_messages_of_such_names_are_resent(hostile):
     hostile.target_queue("OFF")
     hostile.send(b"x")
@@ -94,6 +95,7 @@ def test_pending_messages_of_such_names_are_resent(hostile):
     assert hostile.landed() == [b"x"]
 
 
+@pytest.mark.sampled(every=3)
 def test_a_second_deployment_and_the_uninstall_find_every_object(hostile):
     hostile.deploy()
     hostile.uninstall(purge=True)

@@ -99,10 +99,11 @@ class Bare(Lab):
 
     def stops(self, batches: list[str]) -> int:
         """As sqlcmd -b: up to the first batch that fails; its error's number, 0 for none."""
-        for sql in batches:
-            numbers = self.attempt(sql)
-            if numbers:
-                return numbers[0]
+        with unprobed(self.instance.server):
+            for sql in batches:
+                numbers = self.attempt(sql)
+                if numbers:
+                    return numbers[0]
         return 0
 
     def killed_after(self, batches: list[str], statements: int) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redial.render import render
+from tests.installed import rendered
 
 from .bare import Bare
 from .lab import AUDIT
@@ -23,14 +23,13 @@ def test_readers_take_turns_at_the_end_of_its_key_where_the_server_can(product, 
 
 def test_an_older_server_never_reads_the_option():
     """It is a syntax error before 2019, so it stands in a text of its own."""
-    text = render(AUDIT)["30_Landing.table.sql"]
+    text = rendered(AUDIT)["30_Landing.table.sql"]
     assert "OPTIMIZE_FOR_SEQUENTIAL_KEY" in text
     assert "OPTIMIZE_FOR_SEQUENTIAL_KEY" not in code(text)
 
 
 def test_an_operators_own_choice_stays():
-    bare = Bare()
-    bare.deploy(AUDIT)
+    bare = Bare.deployed(AUDIT)
     bare.run(["ALTER INDEX PK_Landing ON audit.Landing SET (OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF);"])
     bare.deploy(AUDIT)
     assert bare.rows(OPTION) == [(0,)]

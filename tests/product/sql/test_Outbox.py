@@ -2,9 +2,8 @@
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker.tds.process import BrokerProcess
+from tests.installed import rendered, split
 from tests.product.callers.stage import Stage, configured, keys, row_keys, switched
 from tests.product.sql.test_usp_SendBatch import ARGUMENTS, EVENT
 
@@ -161,9 +160,9 @@ def connect():
         with pyodbc.connect(broker.odbc, autocommit=True, timeout=20) as setup:
             setup.execute("CREATE DATABASE lab;")
             setup.execute("USE lab;")
-            for name, text in render(configured()).items():
+            for name, text in rendered(configured()).items():
                 if name[:2].isdigit():
-                    for batch in split_batches(text):
+                    for batch in split(text):
                         setup.execute(batch.sql)
         text = broker.odbc.replace("Database=master", "Database=lab")
         yield lambda autocommit=True: pyodbc.connect(text, autocommit=autocommit, timeout=20)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker import EmbeddedBroker
 from tests.broker.tds.test_jdbc import driver_jar
+from tests.installed import rendered, split
 from tests.product.callers.stage import configured
 
 pytestmark = pytest.mark.jvm
@@ -21,9 +20,9 @@ def deploy(instance):
     session = instance.connect()
     session.execute("CREATE DATABASE lab;").ok()
     session.execute("USE lab;").ok()
-    for name, text in render(configured()).items():
+    for name, text in rendered(configured()).items():
         if name[:2].isdigit():
-            for batch in split_batches(text):
+            for batch in split(text):
                 session.execute(batch.sql).ok()
     session.close()
 

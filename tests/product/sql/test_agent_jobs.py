@@ -7,9 +7,8 @@ import pytest
 
 from redial.config import load
 from redial.paths import CONFIGS
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker.exec import replicas
+from tests.installed import rendered, split
 
 from .lab import Lab, configured
 
@@ -78,7 +77,7 @@ GO
 def run(lab: Lab, sql: str) -> list[str]:
     """Every batch; what was printed."""
     printed = []
-    for batch in split_batches(sql):
+    for batch in split(sql):
         lab.sa.execute(batch.sql)
         printed += [m.text for m in lab.sa.out.messages if m.severity <= 10]
     return printed
@@ -91,7 +90,7 @@ def agent():
     lab.sa.execute("USE msdb;")
     run(lab, AGENT)
     lab.sa.execute("USE lab;")
-    run(lab, render(CONFIG)[SCRIPT])
+    run(lab, rendered(CONFIG)[SCRIPT])
     return lab
 
 
@@ -102,7 +101,7 @@ def jobs(lab: Lab) -> dict[str, tuple[str, str]]:
 
 def test_without_an_agent_it_says_what_to_schedule_instead():
     lab = Lab(CONFIG)
-    printed = run(lab, render(CONFIG)[SCRIPT])
+    printed = run(lab, rendered(CONFIG)[SCRIPT])
     assert any("every 5 minutes" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)
     assert any("once a day" in p and "usp_PurgeDeadLetter" in p for p in printed)
     assert lab.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
@@ -118,10 +117,10 @@ def test_a_job_per_task_runs_the_procedure_in_this_database(agent):
 
 def test_deploying_again_changes_nothing_and_a_new_choice_the_schedule_only(agent):
     before = jobs(agent)
-    run(agent, render(CONFIG)[SCRIPT])
+    run(agent, rendered(CONFIG)[SCRIPT])
     assert jobs(agent) == before
     changed = configured(operations={"agent_job": True, "retire_minutes": 20})
-    run(agent, render(changed)[SCRIPT])
+    run(agent, rendered(changed)[SCRIPT])
     assert jobs(agent)["Redial audit: retire, lab"][1] == "4/20/0"
 
 
@@ -144,7 +143,7 @@ def test_an_operator_who_is_not_there_costs_no_job_and_is_named(agent):
 
 
 def test_uninstall_removes_the_jobs(agent):
-    for batch in split_batches(render(CONFIG)["uninstall.sql"]):
+    for batch in split(rendered(CONFIG)["uninstall.sql"]):
         agent.sa.submit(batch.sql)
         agent.advance(30)
         assert agent.sa.out.finished and not agent.sa.errors, agent.sa.errors
@@ -160,7 +159,7 @@ def test_every_command_of_a_job_is_safe_to_run_at_any_time(agent):
 
 
 def test_without_the_choice_there_is_no_script():
-    assert SCRIPT not in render(configured())
+    assert SCRIPT not in rendered(configured())
 
 
 def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
@@ -175,7 +174,7 @@ def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
         "AS RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;",
     )
     lab.sa.execute("USE lab;")
-    printed = run(lab, render(CONFIG)[SCRIPT])
+    printed = run(lab, rendered(CONFIG)[SCRIPT])
     assert any("already exists" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)
     assert lab.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
     assert jobs(lab) == {}
@@ -193,9 +192,9 @@ def test_a_job_of_an_earlier_choice_goes_with_what_it_called(agent):
     )
     before = set(jobs(agent))
     assert "usp_ResendStranded" not in str(jobs(agent)), "usp_RetireIdle calls it"
-    run(agent, render(message)[CLEANUP])
+    run(agent, rendered(message)[CLEANUP])
     assert before - set(jobs(agent)) == {"Redial audit: retire, lab"}
-    run(agent, render(configured())[CLEANUP])
+    run(agent, rendered(configured())[CLEANUP])
     assert jobs(agent) == {}
     assert agent.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
 
@@ -208,7 +207,7 @@ def test_a_copy_of_the_database_leaves_the_originals_jobs_alone(agent):
         "UPDATE msdb.dbo.jobs SET name = REPLACE(name, N', lab', N', prod');"
     )
     before = jobs(agent)
-    printed = run(agent, render(configured())[CLEANUP])
+    printed = run(agent, rendered(configured())[CLEANUP])
     assert any("is of another database" in line for line in printed)
     assert jobs(agent) == before
 
@@ -216,23 +215,23 @@ def test_a_copy_of_the_database_leaves_the_originals_jobs_alone(agent):
 def test_a_name_that_was_cut_for_a_long_name_of_the_database_is_known_as_ours(agent):
     long = "d" * 110
     agent.sa.execute(f"CREATE DATABASE [{long}]; USE [{long}];")
-    run(agent, render(CONFIG)["install.sql"])
+    run(agent, rendered(CONFIG)["install.sql"])
     assert all(len(name) == 128 for name in jobs(agent) if "ddd" in name)
     before = jobs(agent)
-    run(agent, render(configured())[CLEANUP])
+    run(agent, rendered(configured())[CLEANUP])
     assert {name for name in before if "ddd" not in name} == set(jobs(agent)) != set(before)
 
 
 def test_somebody_elses_job_of_our_name_is_not_changed(agent):
     agent.sa.execute("DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';")
-    run(agent, render(CONFIG)[SCRIPT])  # the description says that they are ours
+    run(agent, rendered(CONFIG)[SCRIPT])  # the description says that they are ours
     kept = "SELECT COUNT(*) FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';"
     assert agent.rows(kept) == [(len(jobs(agent)),)]
     agent.sa.execute(
         "DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB'; "
         "UPDATE msdb.dbo.jobs SET description = N'by hand', step = N'theirs';"
     )
-    printed = run(agent, render(CONFIG)[SCRIPT])
+    printed = run(agent, rendered(CONFIG)[SCRIPT])
     assert any("was not made by this configuration" in line for line in printed)
     assert {step for step, _ in jobs(agent).values()} == {"theirs"}
     assert agent.rows(kept) == [(0,)]
@@ -254,7 +253,7 @@ def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(k
     lab.sa.execute("USE msdb;")
     run(lab, AGENT)
     lab.sa.execute("USE lab;")
-    run(lab, render(config)[SCRIPT])
+    run(lab, rendered(config)[SCRIPT])
     found = jobs(lab)
     assert (RESEND in found, "Redial audit: retire, lab" in found) == (there, not there)
     if there:
@@ -266,7 +265,7 @@ def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(k
 def test_every_shipped_configuration_that_sends_has_such_a_job():
     for toml in sorted(CONFIGS.glob("*.toml")):
         config = load(toml)
-        files = render(
+        files = rendered(
             config.model_copy(
                 update={
                     "operations": config.operations.model_copy(update={"agent_job": True}),
@@ -288,7 +287,7 @@ def test_the_target_s_database_has_no_such_job():
         target={"database": "depot"},
         conversation={"key": "message", "recycle": "never"},
     )
-    files = render(apart)
+    files = rendered(apart)
     assert "usp_ResendStranded" in files[SCRIPT]
     assert "usp_ResendStranded" not in files.get(f"target/{SCRIPT}", "")
 
@@ -307,7 +306,7 @@ def test_a_sysadmins_jobs_are_sas_and_run_as_the_module_user(agent):
         "CREATE LOGIN dba WITH PASSWORD = N'Some-Word-1'; ALTER SERVER ROLE sysadmin ADD MEMBER dba;"
         "USE lab; EXECUTE AS LOGIN = N'dba';"
     )
-    printed = run(lab, render(CONFIG)[SCRIPT])
+    printed = run(lab, rendered(CONFIG)[SCRIPT])
     lab.sa.execute("REVERT;")
     assert owners(lab) == owners(agent) == {("sa", "audit_module")}
     assert not any("belongs to" in line for line in printed)
@@ -322,7 +321,7 @@ def test_who_is_no_sysadmin_is_told_that_his_jobs_run_as_himself():
         "ALTER ROLE db_owner ADD MEMBER dev; USE lab; CREATE USER dev; "
         "ALTER ROLE db_owner ADD MEMBER dev; EXECUTE AS LOGIN = N'dev';"
     )
-    printed = run(lab, render(CONFIG)[SCRIPT])
+    printed = run(lab, rendered(CONFIG)[SCRIPT])
     lab.sa.execute("REVERT;")
     assert owners(lab) == {("dev", None)}
     told = [line for line in printed if "belongs to dev, who deploys" in line]
@@ -331,7 +330,7 @@ def test_who_is_no_sysadmin_is_told_that_his_jobs_run_as_himself():
 
 def test_deploying_again_leaves_the_owner_an_operator_chose(agent):
     agent.sa.execute("UPDATE msdb.dbo.jobs SET owner = N'theirs';")
-    run(agent, render(CONFIG)[SCRIPT])
+    run(agent, rendered(CONFIG)[SCRIPT])
     assert {owner for owner, _ in owners(agent)} == {"theirs"}
 
 

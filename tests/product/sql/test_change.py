@@ -6,13 +6,13 @@ from redial.config import Config
 from redial.config.choices import Key, Recycle
 from redial_broker.exec.ddl.probing import unprobed
 from tests.choices import PAIRS
-from tests.sampling import crash_stride
+from tests.sampling import crash_stride, full
 
 from . import catalog
 from .bare import Bare, another, fresh_catalog, installation
 from .lab import AUDIT, Client
 
-STRIDE = crash_stride(31)
+STRIDE = crash_stride(61)
 """Every how many batches the test of a killed change kills."""
 
 CHOICES = [(Key(key), Recycle(recycle)) for key, recycle in PAIRS]
@@ -97,11 +97,14 @@ def change(bare: Bare, senders: Senders, old: Config, new: Config) -> int:
 @pytest.mark.sampled(every=11)
 @pytest.mark.parametrize("old", CHOICES, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_any_choice_of_key_and_recycle_becomes_any_other_without_losing_a_message(old):
-    """Feature versions: every ordered pair; the change leaves the catalog of a fresh installation."""
+    """Feature versions: the change leaves the catalog of a fresh installation.
+
+    Every ordered pair with --full, else every other new choice, others for the next old one.
+    """
     before = config_of(*old)
     bare = Bare.deployed(before)
     start = bare.instance.snapshot()
-    for choice in CHOICES:
+    for choice in CHOICES if full() else CHOICES[CHOICES.index(old) % 2 :: 2]:
         if choice == old:
             continue
         after = config_of(*choice)

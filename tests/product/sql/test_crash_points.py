@@ -8,7 +8,7 @@ from . import catalog
 from .bare import Bare, another, fresh_catalog, installation, removal
 from .lab import AUDIT, Client, send
 
-STRIDE = crash_stride(47)
+STRIDE = crash_stride(79)
 """Every how many places a test kills: 1 is all of them, and takes minutes."""
 
 
@@ -38,15 +38,15 @@ def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
     bare.deploy(AUDIT)
     Client(bare).execute(send("0x01"))
     start = bare.instance.snapshot()
-    killed = 0
+    killed, stride = 0, crash_stride(397)
     while bare.killed_after(removal(AUDIT), killed):
         bare.remove(AUDIT)
         assert catalog.difference(before, bare.catalog()) == [], killed
         start.restore()
         bare.sa = Client(bare)
-        killed += STRIDE
+        killed += stride
     with capsys.disabled():
-        print(f"\na removal of {killed} statements, killed after every {STRIDE}: made good")
+        print(f"\na removal of {killed} statements, killed after every {stride}: made good")
     assert killed > 100
 
 
@@ -57,7 +57,7 @@ def test_a_table_killed_at_any_statement_of_its_script_is_whole_after_the_next(c
         AUDIT, conversation={"key": "application", "order": "key", "delivery": "exactly_once"}
     )
     bare = Bare()
-    killed = 0
+    killed, stride = 0, crash_stride(7)
     for sql in installation(config):
         if not re.search(r"^ +CREATE (TABLE|TYPE|QUEUE) ", sql, re.M):
             bare.run([sql])
@@ -67,15 +67,18 @@ def test_a_table_killed_at_any_statement_of_its_script_is_whole_after_the_next(c
         wanted = bare.catalog()
         start.restore()
         bare.sa = Client(bare)
-        statements = 0
+        statements = killed % stride  # not the same place of each
         while bare.killed_after([sql], statements):
             bare.run([sql])
             assert catalog.difference(wanted, bare.catalog()) == [], (statements, sql[:200])
             start.restore()
             bare.sa = Client(bare)
-            statements += 1
+            statements += stride
         killed += statements
         bare.run([sql])
     with capsys.disabled():
-        print(f"\n{killed} statements to kill the making of a table, type or queue at: made good")
+        print(
+            f"\n{killed} statements to kill the making of a table, type or queue at, every "
+            f"{stride}: made good"
+        )
     assert killed > 60

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from redial.render import render
+from tests.installed import rendered
 
 from .lab import AUDIT, Lab
 
 PROCEDURES = {
     name.split("_", 1)[1].split(".")[0].lstrip("0123456789_"): text
-    for name, text in render(AUDIT).items()
+    for name, text in rendered(AUDIT).items()
     if name.startswith("78_") and "@Help bit = 0" in text
 }
 DESTROYS = (
@@ -49,5 +49,5 @@ def test_what_ends_or_removes_shows_by_default(name):
 
 def test_a_name_in_the_help_is_quoted_like_any_other():
     strange = AUDIT.model_copy(update={"schema_name": "au'di]t"})
-    text = render(strange)["78_03_usp_Drain.procedure.sql"]
+    text = rendered(strange)["78_03_usp_Drain.procedure.sql"]
     assert "EXECUTE [au''di]]t].[usp_Drain]" in text

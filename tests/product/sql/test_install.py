@@ -11,14 +11,13 @@ import pytest
 
 from redial.cli.configs import chosen, load_named
 from redial.paths import GENERATED
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker.exec.ddl.probing import unprobed
+from tests.installed import rendered, split
 from tests.product.combos.catalog import differences, read
 from tests.product.combos.lab import DATABASE, Lab, empty_instance
 
 AUDIT = load_named("audit")
-BATCHES = [batch.sql for batch in split_batches(render(AUDIT)["install.sql"])]
+BATCHES = [batch.sql for batch in split(rendered(AUDIT)["install.sql"])]
 NOTHING = re.compile(
     r"\A(?:\s*(?:SET [A-Z_]+ O\w+|IF @@ERROR <> 0 SET NOEXEC ON|PRINT [^;]*|"
     r"[^;]*#redial_install[^;]*);)*\s*\Z"
@@ -94,7 +93,7 @@ def test_the_settings_of_the_connection_do_not_reach_the_modules(lab, clean, fir
     assert {row[1:3] for row in installed(lab)["modules"]} == {(1, 1)}
 
 
-@pytest.mark.sampled(every=12)
+@pytest.mark.sampled(every=48)
 @pytest.mark.parametrize("failing", WORKING, ids=titled)
 def test_a_batch_that_fails_is_the_last_that_runs_and_the_next_run_converges(lab, clean, failing):
     """Feature idempotent deploy: sqlcmd and SSMS go on after an error, the script does not. Whoever
@@ -122,7 +121,7 @@ def test_parts_run_one_by_one_activate_nothing_without_all_it_needs(lab, kind):
     part = [name for name in lab.files if f".{kind}." in name][-1]
     for name, text in lab.files.items():
         if name[:2].isdigit() and name != part:
-            for batch in split_batches(text):
+            for batch in split(text):
                 out = lab.sa.execute(batch.sql)
                 assert out.finished
                 if name == "80_queues.activation.sql" and "ALTER QUEUE" in batch.sql:

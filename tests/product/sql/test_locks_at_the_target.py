@@ -53,6 +53,7 @@ def test_a_lock_that_stays_rolls_nothing_back_and_the_message_can_be_replayed(re
     assert lab.errors() == [] and queue_is_on(lab)
 
 
+@pytest.mark.sampled(every=5, meets=("limit", "readers", "minded"))
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 @pytest.mark.parametrize("readers", [1, 2])
 @pytest.mark.parametrize("minded", [True, False])

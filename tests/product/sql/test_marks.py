@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from redial.render import render
 from redial_broker.catalog.procedures import properties
 from redial_broker.engine.errors import SqlError
+from tests.installed import rendered
 
 from . import catalog
 from .bare import Bare, installation, removal
@@ -54,8 +54,7 @@ def test_an_object_whose_mark_fails_is_not_made(made, monkeypatch):
 
 
 def test_an_object_whose_mark_cannot_be_taken_away_is_not_dropped(monkeypatch):
-    bare = Bare()
-    bare.deploy(AUDIT)
+    bare = Bare.deployed(AUDIT)
     bare.run(removal(AUDIT, purge=False))
     tables = "SELECT name FROM sys.tables ORDER BY name;"
     before = bare.rows(tables)
@@ -71,7 +70,7 @@ def test_an_object_whose_mark_cannot_be_taken_away_is_not_dropped(monkeypatch):
 
 
 def test_every_call_asks_for_the_return_code():
-    for name, text in render(AUDIT).items():
+    for name, text in rendered(AUDIT).items():
         calls = text.count("sys.sp_addextendedproperty") + text.count("sys.sp_dropextendedproperty")
         found = CALL.findall(text)
         assert len(found) == calls, name

@@ -6,9 +6,7 @@ import re
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
-from tests.installed import rendered
+from tests.installed import rendered, split
 
 from . import catalog
 from .bare import Bare, another, installation, removal
@@ -137,22 +135,19 @@ def test_what_an_application_puts_in_our_place_later_is_neither_replaced_nor_dro
 
 def test_every_module_we_make_shows_the_stamp_it_is_known_by():
     stamp = re.compile(r"\* Redial \d[^*]*, configuration ")
-    for name, text in render(AUDIT).items():
+    for name, text in rendered(AUDIT).items():
         if re.search(r"\.(procedure|function|view|trigger)\.sql$", name):
-            (batch,) = [
-                b.sql for b in split_batches(text) if re.search(r"^CREATE OR ALTER", b.sql, re.M)
-            ]
+            (batch,) = [b.sql for b in split(text) if re.search(r"^CREATE OR ALTER", b.sql, re.M)]
             assert stamp.search(batch), name
 
 
 def test_every_table_type_and_queue_is_marked_as_it_is_made():
     """A kill in between, or an error, leaves neither the object nor the mark."""
-    bare = Bare()
-    bare.deploy(AUDIT)
+    bare = Bare.deployed(AUDIT)
     assert bare.rows(UNMARKED) == []
     assert bare.rows("SELECT COUNT(*) FROM sys.extended_properties WHERE class = 6;") == [(2,)]
-    for text in render(AUDIT).values():
-        for batch in split_batches(text):
+    for text in rendered(AUDIT).values():
+        for batch in split(text):
             made = re.findall(r"^\s+CREATE (TABLE|TYPE|QUEUE) (?!#)", batch.sql, re.M)
             assert MARKED.findall(batch.sql) == made
 

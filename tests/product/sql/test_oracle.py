@@ -45,7 +45,7 @@ def test_every_rendered_script_has_a_stored_verdict():
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=8)
+@pytest.mark.sampled(every=100, last=False)  # the others have stored verdicts, looked at above
 @pytest.mark.parametrize("name", INSTALLATIONS)
 def test_the_oracle_finds_nothing(name, oracle, tmp_path):
     scripts = oracle_verdicts.installations()[name]

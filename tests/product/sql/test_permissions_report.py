@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from redial.config.choices import Signing
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from .lab import AUDIT, Lab, configured
 
 
 def report(lab: Lab, config=AUDIT, as_user: str = "") -> list[tuple]:
     """(who, through, permission, state, securable, meaning) of every row."""
-    text = render(config)["permissions_report.sql"]
-    sql = [batch.sql for batch in split_batches(text)][-1]
+    text = rendered(config)["permissions_report.sql"]
+    sql = [batch.sql for batch in split(text)][-1]
     if as_user:
         sql = f"EXECUTE AS USER = N'{as_user}'; {sql}; REVERT;"
     return [(row[2], *row[4:]) for row in lab.rows(sql)]

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from .lab import AUDIT, configured
 from .two import SHOP, Two
@@ -24,7 +23,7 @@ def bare() -> Two:
 def check(bare: Two, config=AUDIT, user: str = "deployer") -> tuple[int, str]:
     """Number and text of the refusal; (0, '') when there is none."""
     (batch,) = [
-        b.sql for b in split_batches(render(config)["05_preflight.check.sql"]) if "DECLARE" in b.sql
+        b.sql for b in split(rendered(config)["05_preflight.check.sql"]) if "DECLARE" in b.sql
     ]
     as_user = f"EXECUTE AS USER = N'{user}'; " if user else ""
     errors = bare.instance.connect(SHOP).execute(as_user + batch).errors
@@ -50,7 +49,7 @@ def test_a_missing_right_is_named_with_the_next_step(bare, rights, missing):
 
 
 def test_nothing_is_done_before_it_is_asked():
-    files = list(render(AUDIT))
+    files = list(rendered(AUDIT))
     assert files[0] == "05_preflight.check.sql"
 
 
@@ -120,6 +119,6 @@ def test_no_catalog_text_of_a_fixed_collation_meets_a_name_of_the_database(name)
     """type_desc is Latin1_General_CI_AS_KS_WS, names of services are binary, names of objects have
     the database's collation: a server refuses them in one CONCAT or UNION (468, 451) at compile
     time. The embedded broker has one collation, so the text is looked at."""
-    text = render(AUDIT)[name]
+    text = rendered(AUDIT)[name]
     assert re.findall(r"CONCAT\([^;]*?type_desc(?! COLLATE DATABASE_DEFAULT),", text) == []
     assert re.findall(r"QUOTENAME\((?:s|sc|mt)\.name\)\)\nFROM sys\.service", text) == []

@@ -3,8 +3,7 @@
 Feature priorities: by table (Rusanu), Apress chapter 10/07; here by the engine's own BROKER PRIORITY.
 """
 
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from .lab import Client, Lab, configured, send
 
@@ -13,9 +12,9 @@ PRIORITIES = "SELECT name, priority FROM sys.conversation_priorities ORDER BY na
 
 
 def deploy(lab: Lab, config) -> None:
-    for name, text in render(config).items():
+    for name, text in rendered(config).items():
         if name[:2].isdigit():
-            for batch in split_batches(text):
+            for batch in split(text):
                 lab.sa.execute(batch.sql)
 
 
@@ -76,7 +75,7 @@ def test_uninstall_removes_them_before_the_services():
     config = configured(priority={"level": 9})
     lab = Lab(config)
     Client(lab).execute(send("0x01"))
-    for batch in split_batches(render(config)["uninstall.sql"]):
+    for batch in split(rendered(config)["uninstall.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(30)
         assert lab.sa.out.finished and not lab.sa.errors, lab.sa.errors

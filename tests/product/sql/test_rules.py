@@ -7,7 +7,7 @@ import pytest
 
 from redial.cli.configs import chosen
 from redial.paths import ROOT
-from redial.render import render
+from tests.installed import rendered
 
 from ..texts import called_from_outside, code
 from .lab import configured
@@ -248,7 +248,7 @@ def test_no_other_table_forbids_page_locks():
     """REORGANIZE, as maintenance plans run it, is refused on an index without them (2552)."""
     proven = {"SessionConversations", "ConversationLog", "KeySequence", "Inbox"}  # F-127 147 165
     shipped = [oracle_verdicts.installations()[name] for name in sorted(NAMES)]
-    single = render(configured(conversation={"key": "single", "recycle": "never"}))
+    single = rendered(configured(conversation={"key": "single", "recycle": "never"}))
     found = {
         name.split(".")[0].removeprefix("30_")
         for scripts in (*shipped, single)

@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
-from redial.render import render
 from tests.choices import PAIRS, WITH_ROWS, WITHOUT_ROWS
+from tests.installed import rendered
 
 from .lab import configured
 from .test_rules import ON_R, code
@@ -27,7 +27,7 @@ SENDING = (
 @cache
 def procedures(key: str, recycle: str) -> dict[str, str]:
     """Name -> text without comments and literals, of what sends and recycles."""
-    files = render(configured(conversation={"key": key, "recycle": recycle}))
+    files = rendered(configured(conversation={"key": key, "recycle": recycle}))
     found = {
         re.sub(r"^\d\d_(\d\d_)?|\.procedure\.sql$", "", name): code(text)
         for name, text in files.items()
@@ -83,6 +83,7 @@ def test_no_conversation_has_a_timer_unless_a_timer_recycles_it(key, recycle):
         assert re.search(r"IF @timeout IS NOT NULL\s+BEGIN CONVERSATION TIMER", begins)
 
 
+@pytest.mark.sampled(every=5, meets=("key", "recycle"))
 @pytest.mark.parametrize("previous", [[], ["//redial/contract/earlier"]])
 @pytest.mark.parametrize(("key", "recycle"), [*ROWS, *NO_ROWS])
 def test_no_procedure_is_longer_than_250_lines(key, recycle, previous):
@@ -90,6 +91,6 @@ def test_no_procedure_is_longer_than_250_lines(key, recycle, previous):
     if key in ("spid", "application"):
         choices["order"] = "key"
     config = configured(conversation=choices, contract={"previous": previous})
-    for name, text in render(config).items():
+    for name, text in rendered(config).items():
         if name.endswith(".procedure.sql"):
             assert text.count("\n") <= 250, name

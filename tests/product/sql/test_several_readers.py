@@ -81,6 +81,7 @@ def at_rest(lab: Lab) -> None:
     assert not lab.instance.engine.locks.resources
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("readers", [2, 3, 4])
 def test_readers_share_the_conversations_and_every_message_lands_in_its_order(readers):
     lab = lab_with(readers)
@@ -93,6 +94,7 @@ def test_readers_share_the_conversations_and_every_message_lands_in_its_order(re
     at_rest(lab)
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("readers", [2, 3, 4, 5, 8])
 def test_as_many_doomed_rows_at_once_as_there_are_readers_do_not_switch_the_queue_off(readers):
     lab = lab_with(readers)

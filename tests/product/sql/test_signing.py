@@ -10,8 +10,8 @@ import re
 import pytest
 
 from redial.config.choices import Signing
-from redial.render import render, signed_modules
-from redial.tsql import split_batches
+from redial.render import signed_modules
+from tests.installed import rendered, split
 
 from .lab import AUDIT, Lab, configured, send
 
@@ -31,9 +31,9 @@ def lab() -> Lab:
 
 def deploy(lab: Lab, config=SIGNING, until: str = "99") -> list[int]:
     """Install over what is there, parts below ``until``; the numbers of errors, as sqlcmd -b."""
-    for name, text in render(config).items():
+    for name, text in rendered(config).items():
         if name[:2].isdigit() and name[:2] < until:
-            for batch in split_batches(text):
+            for batch in split(text):
                 lab.sa.submit(batch.sql)
                 if lab.sa.errors:
                     return [error.number for error in lab.sa.errors]
@@ -41,7 +41,7 @@ def deploy(lab: Lab, config=SIGNING, until: str = "99") -> list[int]:
 
 
 def run_script(lab: Lab, name: str, config=SIGNING) -> None:
-    for batch in split_batches(render(config)[name]):
+    for batch in split(rendered(config)[name]):
         lab.sa.submit(batch.sql)
         lab.advance(100)
         assert not lab.sa.errors, lab.sa.errors
@@ -93,7 +93,7 @@ def test_signed_is_what_reads_pending_messages_and_nothing_else(lab):
     signed = {name for (name,) in lab.rows(SIGNED)}
     assert signed == {name for name in reading if kinds[name] not in {"V", "IF"}}
     assert signed >= {"ufn_Pending", "usp_SeesPending", "usp_EndLeakedOne"}
-    assert signed == set(signed_modules(render(SIGNING)))
+    assert signed == set(signed_modules(rendered(SIGNING)))
     for name in signed:  # else a signature would lend db_owner to text from outside
         assert not re.search(r"sp_executesql|EXEC(UTE)?\s*\(", code[name], re.I), name
 
@@ -106,16 +106,16 @@ def test_nobody_can_sign_anything_else_with_it(lab):
 
 
 def test_no_password_is_rendered():
-    for name, text in render(SIGNING).items():
+    for name, text in rendered(SIGNING).items():
         assert not re.search(r"PASSWORD\s*=\s*N?'[^']+'(?!')", text), name
-    assert "CRYPT_GEN_RANDOM" in render(SIGNING)["79_modules.signature.sql"]
+    assert "CRYPT_GEN_RANDOM" in rendered(SIGNING)["79_modules.signature.sql"]
 
 
 def test_the_password_is_another_each_time_and_fits_a_policy():
     """The generated text: 64 hexadecimal digits and an end with every class of character."""
     lab = Lab()
     expression = "CONVERT(nvarchar(64), CRYPT_GEN_RANDOM(32), 2) + N'aZ9!'"
-    assert expression in render(SIGNING)["79_modules.signature.sql"]
+    assert expression in rendered(SIGNING)["79_modules.signature.sql"]
     first, second = lab.sa.value(expression), lab.sa.value(expression)
     assert len(first) == 68 and first != second
 
@@ -242,10 +242,10 @@ def test_two_configurations_in_one_database_do_not_drop_each_others_signers(lab)
     )
     assert deploy(lab) == []
     assert len(lab.rows(CERTIFICATES)) == 2
-    assert prefix in render(other)["79_modules.signature.sql"]
+    assert prefix in rendered(other)["79_modules.signature.sql"]
 
 
 def test_a_signature_is_dropped_by_the_documented_statement():
     """The page of DROP SIGNATURE has FROM module_name; OBJECT:: is of ADD SIGNATURE alone."""
-    text = render(SIGNING)["79_modules.signature.sql"]
+    text = rendered(SIGNING)["79_modules.signature.sql"]
     assert "DROP SIGNATURE FROM '" in text and "ADD SIGNATURE TO OBJECT::" in text

@@ -44,6 +44,7 @@ def readers(lab: Lab) -> int:
     return len(lab.rows("SELECT spid FROM sys.dm_broker_activated_tasks;"))
 
 
+@pytest.mark.sampled(every=5, meets=("number", "several", "dooms"))
 @pytest.mark.parametrize("number", TROUBLE)
 @pytest.mark.parametrize("several", [1, 2, 4])
 @pytest.mark.parametrize("dooms", [False, True])

@@ -13,8 +13,8 @@ import pytest
 from redial.config import parse
 from redial.deploy.apply import installation
 from redial.paths import CONFIGS
-from redial.render import render
 from redial_broker.instance.requests import Batch
+from tests.installed import rendered
 
 from .bare import MAY_LOSE
 from .lab import configured
@@ -172,7 +172,7 @@ OTHER = configured(
 
 def changing(two: Two) -> None:
     """From here on ``two`` has the files of the other choice."""
-    two.config, two.files = OTHER, render(OTHER)
+    two.config, two.files = OTHER, rendered(OTHER)
 
 
 def first_error(two: Two, folder: str, database: str) -> Any:
@@ -226,7 +226,7 @@ def test_a_change_of_choices_goes_the_way_its_refusals_name(two):
 def test_numbers_alone_ask_for_no_drain_in_two_databases(two):
     two.send("0x01")
     two.config = configured(target={"database": DEPOT, "readers": 4}, timer={"after_seconds": 99})
-    two.files = render(two.config)
+    two.files = rendered(two.config)
     two.deploy()
     two.send("0x02")
     two.instance.advance(5)

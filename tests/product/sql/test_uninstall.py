@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from . import catalog
 from .bare import MAY_LOSE, Bare, another, installation, removal
@@ -28,7 +27,7 @@ def lab():
 def run_on(lab: Lab, name: str) -> list[int]:
     """Every batch of a script, whatever fails; the numbers of the errors."""
     numbers = []
-    for batch in split_batches(render(AUDIT)[name]):
+    for batch in split(rendered(AUDIT)[name]):
         lab.sa.submit(batch.sql)
         lab.advance(100)
         assert lab.sa.out.finished, batch.sql
@@ -55,7 +54,7 @@ def test_a_drain_that_fails_for_copies_of_a_gone_dialog_says_how_to_send_them_ag
     for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
         lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
-    for batch in split_batches(render(config)["uninstall.sql"]):
+    for batch in split(rendered(config)["uninstall.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(100)
     ((number, text),) = [(error.number, error.text) for error in lab.sa.errors]
@@ -73,7 +72,7 @@ def test_who_is_in_the_way_is_named_and_the_caller_says_how_long_to_wait():
     sender.execute("BEGIN TRANSACTION;" + send("0x01"))
     lab.advance(30)
     lab.sa.execute("EXECUTE sys.sp_set_session_context N'redial.wait_seconds', 5;")
-    (batch,) = [b.sql for b in split_batches(render(AUDIT)["uninstall.sql"]) if "DROP" in b.sql]
+    (batch,) = [b.sql for b in split(rendered(AUDIT)["uninstall.sql"]) if "DROP" in b.sql]
     lab.sa.submit(batch)
     lab.advance(4)
     assert not lab.sa.out.finished
@@ -154,14 +153,14 @@ def test_a_membership_of_db_owner_is_taken_away_by_members_only():
 def test_nothing_comes_before_the_question_of_rights():
     """One batch, for where errors stop nothing the next batch would go on."""
     for name in ("uninstall.sql", "purge_data.sql"):
-        batches = [b.sql for b in split_batches(render(AUDIT)[name]) if "DROP" in b.sql]
+        batches = [b.sql for b in split(rendered(AUDIT)[name]) if "DROP" in b.sql]
         assert len(batches) == 1
         assert batches[0].index("THROW 50200") < re.search(r"^\s*DROP ", batches[0], re.M).start()
 
 
 def test_no_queue_is_asked_to_drop_an_activation_it_has_not():
     """F-360: a deployment may have stopped before it, and an operator may have taken it away."""
-    files = render(AUDIT)
+    files = rendered(AUDIT)
     for name in ("uninstall.sql", "88_earlier.cleanup.sql"):
         drops = [m.start() for m in re.finditer(r"ACTIVATION \(DROP\)", files[name])]
         assert drops
@@ -172,7 +171,7 @@ def test_no_queue_is_asked_to_drop_an_activation_it_has_not():
 # ---------------------------------------------------------------------- what purge asks for
 def without_word(config=AUDIT) -> list[str]:
     """The batches of purge_data.sql alone."""
-    return [b.sql for b in split_batches(render(config)["purge_data.sql"])]
+    return [b.sql for b in split(rendered(config)["purge_data.sql"])]
 
 
 def test_rows_are_counted_and_dropped_only_when_somebody_has_said_how_many():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redial.render import render
+from tests.installed import rendered
 
 from .lab import Lab, configured
 from .test_agent_jobs import AGENT, jobs, run
@@ -53,7 +53,7 @@ def test_a_job_runs_it_where_there_is_an_agent_unless_the_configuration_says_no(
         lab.sa.execute("USE msdb;")
         run(lab, AGENT)
         lab.sa.execute("USE lab;")
-        run(lab, render(config)["92_agent_jobs.job.sql"])
+        run(lab, rendered(config)["92_agent_jobs.job.sql"])
         found = jobs(lab).get("Redial audit: health, lab")
         assert (found is not None) == there
         if found:

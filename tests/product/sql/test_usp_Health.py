@@ -11,7 +11,7 @@ import pytest
 
 from redial.paths import TEMPLATES
 from redial.render import render
-from tests.installed import batches
+from tests.installed import batches, rendered
 
 from .bare import Bare
 from .lab import AUDIT, Client, Lab, configured, send
@@ -175,9 +175,9 @@ def test_a_queue_whose_reader_is_another_or_gone_is_found(activation, priority, 
 def test_endpoints_are_gone_through_once():
     """A server may have millions of them; ufn_Conversations would hold them all."""
     for config in (AUDIT, configured(conversation={"key": "single", "recycle": "never"})):
-        names = [n for n in render(config) if re.search("ufn_Health(Conversations|Pending)", n)]
+        names = [n for n in rendered(config) if re.search("ufn_Health(Conversations|Pending)", n)]
         assert len(names) == 2
-        code = "".join(re.sub(r"/\*.*?\*/", " ", render(config)[n], flags=re.S) for n in names)
+        code = "".join(re.sub(r"/\*.*?\*/", " ", rendered(config)[n], flags=re.S) for n in names)
         assert "ufn_Conversations" not in code
         # And the few that have failed; and for all dialogs with old copies at once.
         assert code.count("sys.conversation_endpoints") == 3
@@ -247,7 +247,7 @@ def test_nothing_that_watches_reads_a_queue_or_a_body():
     """Feature monitoring: NSB#481 and NSB#605, whose count of a long queue stopped the receiver.
 
     NSB#481: count(*) over a long queue stops the receiver."""
-    scripts = {n: t for n, t in render(AUDIT).items() if re.search(r"ufn_|vw_|usp_Health", n)}
+    scripts = {n: t for n, t in rendered(AUDIT).items() if re.search(r"ufn_|vw_|usp_Health", n)}
     assert len(scripts) >= 12
     for name, text in scripts.items():
         code = re.sub(r"/\*.*?\*/|N?'(?:[^']|'')*'", " ", text, flags=re.S)
@@ -332,7 +332,7 @@ def test_a_stuck_reader_is_started_again_by_what_is_advised(lab):
 
 def test_no_advice_tells_an_operator_to_run_what_only_others_may():
     """ALTER, CREATE, GRANT in an advice stand behind who may do it."""
-    texts = [t for n, t in render(AUDIT).items() if re.search(r"ufn_Health|usp_Health", n)]
+    texts = [t for n, t in rendered(AUDIT).items() if re.search(r"ufn_Health|usp_Health", n)]
     seen = 0
     for text in texts:
         for advice in re.findall(r"N'((?:[^']|'')*)'", text):

@@ -4,8 +4,7 @@ import uuid
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from .lab import Client, Lab, configured, send
 
@@ -139,9 +138,9 @@ def test_a_later_version_brings_a_type_of_its_own_and_then_the_old_one_can_go():
     """F-160: a type in use cannot be dropped or altered, so its name changes."""
     lab = Lab()
     assert lab.sa.fail("DROP TYPE audit.ReceivedBatch;") == 3732
-    for name, text in render(lab.config).items():
+    for name, text in rendered(lab.config).items():
         if "ReceivedBatch" in text and name[:2].isdigit():
-            for batch in split_batches(text.replace("ReceivedBatch", "ReceivedBatch2")):
+            for batch in split(text.replace("ReceivedBatch", "ReceivedBatch2")):
                 lab.sa.execute(batch.sql)
     lab.sa.execute("DROP TYPE audit.ReceivedBatch;")
     land(lab, [b"1", b"2"])

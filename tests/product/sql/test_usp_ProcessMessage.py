@@ -5,9 +5,8 @@ Feature poison handling: a message the user's code cannot take is set aside, its
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker.instance.instance import USER
+from tests.installed import rendered, split
 
 from .lab import Client, Lab, configured, send
 
@@ -94,9 +93,9 @@ def test_the_end_of_a_dialog_still_lands_and_the_target_ends_it(lab):
 
 def test_a_deployment_never_replaces_it(lab):
     hook(lab)
-    for name, text in render(lab.config).items():
+    for name, text in rendered(lab.config).items():
         if name[:2].isdigit():
-            for batch in split_batches(text):
+            for batch in split(text):
                 lab.sa.execute(batch.sql)
     Client(lab).execute(send("0x01"))
     resume(lab)
@@ -238,8 +237,8 @@ def test_a_refused_message_is_not_remembered_by_the_inbox():
 
 
 def uninstalled(lab: Lab) -> list[tuple]:
-    text = render(lab.config)["uninstall.sql"]
-    for batch in split_batches(text):
+    text = rendered(lab.config)["uninstall.sql"]
+    for batch in split(text):
         lab.sa.submit(batch.sql)
         lab.advance(100)
         assert lab.sa.errors == []

@@ -61,8 +61,7 @@ def test_a_notification_that_is_gone_or_a_reader_that_is_off_is_named():
         lab.sa.execute(harm)
         found = [row for row in lab.rows("EXECUTE audit.usp_Health;") if row[0] == 50]
         assert {row[1] for row in found} == {"nobody is told when it goes off"}
-        bare = Bare()
-        bare.deploy(ON)
+        bare = Bare.deployed(ON)
         bare.run([harm])
         bare.deploy(ON)
         assert {row[0] for row in bare.rows("EXECUTE audit.usp_Health;")} == {200}
@@ -97,8 +96,7 @@ def test_uninstall_and_purge_leave_nothing_of_it(config):
 
 
 def test_the_choice_taken_back_leaves_the_catalog_of_a_fresh_installation():
-    bare = Bare()
-    bare.deploy(ON)
+    bare = Bare.deployed(ON)
     bare.deploy(AUDIT)
     assert catalog.difference(fresh_catalog(AUDIT), bare.catalog()) == []
     assert bare.rows("SELECT COUNT(*) FROM sys.event_notifications;") == [(0,)]

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from redial.render import render
+from tests.installed import rendered
 
 from .lab import AUDIT, Client, Lab, send
 
@@ -71,7 +71,7 @@ def test_a_right_that_is_missing_is_said_and_stops_nothing(lab):
 
 def test_its_figures_read_no_message():
     """Mode LIMITED reads the pages above the leaves only."""
-    files = render(AUDIT)
+    files = rendered(AUDIT)
     text = files["65_01_ufn_QueuePages.function.sql"]
     assert "N'LIMITED'" in text and "SAMPLED" not in text and "DETAILED" not in text
     for name in ("65_01_ufn_QueuePages.function.sql", "78_usp_ReorganizeQueue.procedure.sql"):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from redial.render import render
+from tests.installed import rendered
 
 from .lab import AUDIT, Client, Lab, configured, send
 
@@ -278,6 +278,6 @@ def test_an_operators_resend_and_a_reader_of_the_dialog_take_their_locks_in_one_
 def test_a_callers_rowcount_cuts_nothing(name):
     """SET ROWCOUNT limits INSERT ... SELECT and static cursors in what is called (F-331), and END
     would drop what a resend has not seen. The embedded broker refuses the option: text only."""
-    (text,) = [text for file, text in render(AUDIT).items() if f"_{name}." in file]
+    (text,) = [text for file, text in rendered(AUDIT).items() if f"_{name}." in file]
     reads = re.search(r"^\s+(SELECT|INSERT|DELETE|UPDATE)\b", text, re.M)
     assert "    SET ROWCOUNT 0; " in text[: reads.start()]

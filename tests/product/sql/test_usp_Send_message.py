@@ -2,8 +2,7 @@
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from .lab import Client, Lab, configured, send
 
@@ -75,7 +74,7 @@ def test_closing_the_gate_waits_for_open_senders_and_then_refuses(lab, client):
 def test_uninstall_waits_for_what_is_pending(lab, client):
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
     client.execute(send("0x01"))
-    batches = split_batches(render(lab.config)["uninstall.sql"])
+    batches = split(rendered(lab.config)["uninstall.sql"])
     numbers = []
     for batch in batches:
         lab.sa.submit(batch.sql)

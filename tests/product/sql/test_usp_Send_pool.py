@@ -2,8 +2,7 @@
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
+from tests.installed import rendered, split
 
 from .lab import Client, Lab, configured, send
 
@@ -272,9 +271,9 @@ def deploy(lab: Lab, size: int) -> None:
     """The scripts again, for a pool of another size."""
     pool = lab.config.pool.model_copy(update={"size": size})
     config = lab.config.model_copy(update={"pool": pool})
-    for name, text in render(config).items():
+    for name, text in rendered(config).items():
         if name[:2].isdigit():
-            for batch in split_batches(text):
+            for batch in split(text):
                 lab.sa.submit(batch.sql)
                 lab.advance(10)  # what a drain waits for
                 assert lab.sa.out.finished and not lab.sa.errors, (name, lab.sa.errors)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from redial.render import render
-from redial.tsql import split_batches
 from redial_broker.exec.objects import SYSTEM_VIEWS
+from tests.installed import rendered, split
 
 from .lab import Client, Lab, configured, send
 
@@ -62,7 +61,7 @@ def test_the_dialog_of_an_installation_without_copies_is_drained_and_another_beg
         "DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
         "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;"
     )
-    for batch in split_batches(render(lab.config)["install.sql"]):
+    for batch in split(rendered(lab.config)["install.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(5)
         assert lab.sa.out.finished and not lab.sa.errors
@@ -218,7 +217,7 @@ def test_closing_inside_a_transaction_is_refused_and_without_a_dialog_does_nothi
 def test_the_target_ends_first_when_uninstall_drains(lab, client):
     """EndOfStream: the target ends first."""
     client.execute(send("0x01"))
-    for batch in split_batches(render(lab.config)["uninstall.sql"]):
+    for batch in split(rendered(lab.config)["uninstall.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(100)
         assert lab.sa.out.finished and not lab.sa.errors, lab.sa.errors

@@ -216,6 +216,7 @@ def test_recycling_from_a_client_without_autocommit_leaves_nothing_open(lab, cli
     assert lab.endpoints() == [("CD", 0)]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 def test_a_lock_that_never_comes_blames_the_message_late_and_never_switches_the_queue_off(limit):
     """1. Somebody holds a table that ending a dialog needs. 2. The dialog ends; activation gives up

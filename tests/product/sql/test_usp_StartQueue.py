@@ -117,8 +117,7 @@ def test_wrong_inputs_are_named_together_and_a_sender_may_not(lab):
 @pytest.mark.parametrize("name", ["audit", "etl", "logging", "orders"])
 def test_with_every_shipped_configuration_both_queues_start_and_health_is_quiet(name):
     config = load(CONFIGS / f"{name}.toml")
-    bare = Bare()
-    bare.deploy(config)
+    bare = Bare.deployed(config)
     own = config.schema_name
     bare.run(
         [

@@ -37,6 +37,7 @@ def queue_is_on(lab: Lab) -> bool:
     return lab.rows("SELECT 1 FROM sys.service_queues WHERE is_receive_enabled = 0;") == []
 
 
+@pytest.mark.sampled(every=4, meets=("batch", "wait"))
 @pytest.mark.parametrize("batch", [1, 2, 500])
 @pytest.mark.parametrize("wait", [0, 1000])
 def test_a_backlog_lands_in_order_whatever_the_batch(batch, wait):

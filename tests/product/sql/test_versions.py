@@ -11,7 +11,7 @@ import pytest
 from redial.config import Config
 from redial.paths import SQL, TEMPLATES
 from redial.render import render, renderer
-from tests.installed import batches
+from tests.installed import batches, rendered
 from tests.sampling import crash_stride
 
 from . import catalog
@@ -101,7 +101,7 @@ WAYS = [
 migration has run that it does not know."""
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=7, meets=("answer",), last=False)
 @pytest.mark.parametrize(("there", "then", "answer"), WAYS)
 def test_a_version_follows_another_or_refuses_before_it_touches_anything(
     releases, there, then, answer
@@ -170,7 +170,7 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     wanted = Bare()
     wanted.run(releases.install("1.2.0"))
     bare.run(batches[:first])
-    start, killed, stride = bare.instance.snapshot(), 0, crash_stride(3)
+    start, killed, stride = bare.instance.snapshot(), 0, crash_stride(7)
     while bare.killed_after(batches[first : last + 1], killed * stride):
         bare.run(batches)
         assert catalog.difference(wanted.catalog(), bare.catalog()) == [], killed
@@ -202,7 +202,7 @@ def checksums(config: Config) -> dict[str, str]:
     """Number and name of each migration, and what its text is for one configuration."""
     return {
         name.removesuffix(".migration.sql"): hashlib.sha256(text.encode()).hexdigest()
-        for name, text in render(config).items()
+        for name, text in rendered(config).items()
         if name.endswith(".migration.sql")
     }
 
@@ -243,6 +243,6 @@ def test_migrations_have_numbers_of_their_own_without_a_gap_and_only_add():
 
 def test_a_new_database_needs_no_migration():
     """Every column is where the table is made, so the schema can be read in one place."""
-    for name, text in render(AUDIT).items():
+    for name, text in rendered(AUDIT).items():
         if ".migration." not in name and name != "install.sql":
             assert not re.search(r"ALTER TABLE \S+ ADD\b", text), name

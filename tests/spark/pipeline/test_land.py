@@ -108,7 +108,7 @@ KILLS = [
 """The sample is the first: killed by a task, when other tasks have written their files."""
 
 
-@pytest.mark.sampled(every=8)  # a Spark process for each, two with REDIAL_FULL
+@pytest.mark.sampled(every=8, last=False)  # a Spark process for each, two with REDIAL_FULL
 @pytest.mark.parametrize(("kind", "point"), KILLS)
 def test_killed_at_every_point_and_started_again_each_row_is_there_once(
     spark, source, tmp_path, kind, point

@@ -48,7 +48,11 @@ def _last(body: list[Any]) -> Any:
 
 
 def _statements(body: list[Any]) -> list[Any]:
-    return [part for item in body for part in item.walk() if isinstance(part, ast.Statement)]
+    return [part for item in body for part in ast.noted(item, _statements_below)]
+
+
+def _statements_below(node: ast.Node) -> tuple[ast.Statement, ...]:
+    return tuple(part for part in node.walk() if isinstance(part, ast.Statement))
 
 
 def _check_statement(node: ast.Node, context: Context) -> None:
@@ -67,8 +71,14 @@ def _check_statement(node: ast.Node, context: Context) -> None:
             raise context.fail(node, SqlError(444, aborts="batch"))
 
 
+def _calls_below(node: ast.Node) -> tuple[ast.FunctionCall | ast.NextValueFor, ...]:
+    return tuple(
+        part for part in node.walk() if isinstance(part, (ast.FunctionCall, ast.NextValueFor))
+    )
+
+
 def _check_calls(node: ast.Node, context: Context) -> None:
-    for part in node.walk():
+    for part in ast.noted(node, _calls_below):
         if (
             isinstance(part, ast.FunctionCall)
             and part.name.name.upper() in SIDE_EFFECTS

@@ -39,16 +39,20 @@ class Grabbed:
         self.rows += rows
 
 
+def _changes_below(node: ast.Node) -> tuple[ast.DerivedTable, ...]:
+    return tuple(
+        part
+        for part in node.walk()
+        if isinstance(part, ast.DerivedTable) and isinstance(part.query, CHANGES)
+    )
+
+
 def nested_source(node: ast.Insert, context: Context) -> ast.DerivedTable | None:
     """The data change that is the source of an INSERT, None when it has another source.
 
     Raises 10716, 10718, 10720, 10721 for what it may not have, 10727 and 10732 for where it stands.
     """
-    derived = [
-        part
-        for part in node.source.walk()
-        if isinstance(part, ast.DerivedTable) and isinstance(part.query, CHANGES)
-    ]
+    derived = ast.noted(node.source, _changes_below)
     if not derived:
         return None
     found, body = derived[0], cast("ast.Query", node.source).body

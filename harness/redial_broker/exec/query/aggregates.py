@@ -77,7 +77,18 @@ def is_aggregate(node: ast.Node) -> bool:
 
 def has_aggregate(node: ast.Node | None) -> bool:
     """True when an aggregate stands in the expression, subqueries not counted."""
-    return node is not None and any(is_aggregate(part) for part in walk_here(node))
+    return node is not None and ast.noted(node, _has_aggregate)
+
+
+def _has_aggregate(node: ast.Node) -> bool:
+    return any(is_aggregate(part) for part in walk_here(node))
+
+
+def has_window(node: ast.Node) -> bool:
+    """For ``ast.noted``: whether a function with OVER stands in it, subqueries not counted."""
+    return any(
+        isinstance(part, ast.FunctionCall) and part.over is not None for part in walk_here(node)
+    )
 
 
 def refuse_incomparable(of: SqlType) -> None:

@@ -12,11 +12,10 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.exec.expressions import compile_condition, compile_expression
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.query.aggregates import has_aggregate
+from redial_broker.exec.query.aggregates import has_aggregate, has_window
 from redial_broker.exec.query.froms import From, compile_from
 from redial_broker.exec.query.grouping import Grouping
 from redial_broker.exec.query.metered import kept, made
-from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.ordering import (
     FETCH,
     OFFSET,
@@ -170,11 +169,7 @@ class Block:
     def _limit(self) -> Fn | None:
         """How many rows must be read at most, when nothing but TOP or EXISTS decides that."""
         select = self.select
-        windowed = any(
-            isinstance(part, ast.FunctionCall) and part.over is not None
-            for node in [*select.items, *self.tail.order_by]
-            for part in walk_here(node)
-        )
+        windowed = any(ast.noted(node, has_window) for node in [*select.items, *self.tail.order_by])
         if select.distinct or windowed or self.tail.offset is not None:
             return None
         if select.top is not None:

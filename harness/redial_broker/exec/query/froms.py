@@ -196,16 +196,19 @@ def _value_type(
 
 def _join_conditions(nodes: Iterable[ast.TableSource]) -> list[ast.Node]:
     """Everything inside FROM that may read columns: ON conditions, APPLY operands."""
+    return [part for node in nodes for part in ast.noted(node, _conditions_below)]
+
+
+def _conditions_below(node: ast.Node) -> tuple[ast.Node, ...]:
     found: list[ast.Node] = []
-    for node in nodes:
-        for part in node.walk():
-            if isinstance(part, ast.Join) and part.condition is not None:
-                found.append(part.condition)
-            elif isinstance(part, ast.Apply):
-                found.append(part.right)
-            elif isinstance(part, ast.NodesTable):
-                found.append(part.call)
-    return found
+    for part in node.walk():
+        if isinstance(part, ast.Join) and part.condition is not None:
+            found.append(part.condition)
+        elif isinstance(part, ast.Apply):
+            found.append(part.right)
+        elif isinstance(part, ast.NodesTable):
+            found.append(part.call)
+    return tuple(found)
 
 
 def _read_steps(steps: list[Any]) -> Iterable[ReadStep]:
