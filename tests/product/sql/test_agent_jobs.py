@@ -126,7 +126,7 @@ def test_deploying_again_changes_nothing_and_a_new_choice_the_schedule_only(agen
 
 def test_an_operator_is_told_of_every_job_that_fails(agent):
     told = configured(operations={"agent_job": True, "alert_operator": "who's on duty"})
-    assert run(agent, render(told)[SCRIPT]) == []
+    assert run(agent, rendered(told)[SCRIPT]) == []
     tasks = ("retire", "health")
     names = ", ".join(f"N'Redial audit: {task}, lab'" for task in tasks)
     found = agent.rows(f"SELECT told FROM msdb.dbo.jobs WHERE name IN ({names});")
@@ -135,7 +135,7 @@ def test_an_operator_is_told_of_every_job_that_fails(agent):
 
 def test_an_operator_who_is_not_there_costs_no_job_and_is_named(agent):
     nobody = configured(operations={"agent_job": True, "alert_operator": "nobody"})
-    printed = run(agent, render(nobody)[SCRIPT])
+    printed = run(agent, rendered(nobody)[SCRIPT])
     assert all(
         "no such operator" in p and "sp_add_operator @name = N'nobody'" in p for p in printed
     )
