@@ -6,7 +6,9 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import CodeType
 
 from jinja2 import (
     BytecodeCache,
@@ -17,6 +19,7 @@ from jinja2 import (
     TemplateError,
 )
 from jinja2.bccache import Bucket
+from jinja2.environment import TemplateExpression
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from redial.config import Config
@@ -124,7 +127,12 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     environment.globals["known"] = known
     _check_hook(config, known)
 
+    @cache
+    def parts_of(root: Path) -> _Parts:
+        return _Parts([root, *_templates_beside(root)], change)
+
     def rendered(source: _Source, content_hash: str) -> str:
+        environment.loader = parts_of(source.root)  # the same one: what is included is read once
         return HEADER + _render_one(environment, source, change, content_hash)
 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
@@ -218,7 +226,7 @@ def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Sour
             continue
         condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
         try:
-            if condition and not environment.compile_expression(condition[1], False)():
+            if condition and not _condition(condition[1])(environment.globals):
                 continue
         except (TemplateError, TypeError) as error:
             raise RenderError(f"{shown}:1: {error}") from error
@@ -227,6 +235,12 @@ def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Sour
             raise RenderError(f"{shown}:1: {other} makes the same object for this configuration")
         chosen[source.object_kind] = source
     return chosen
+
+
+@cache
+def _condition(text: str) -> TemplateExpression:
+    """A condition, compiled once per process; it is called with what an environment's templates see."""
+    return Environment(undefined=StrictUndefined).compile_expression(text, False)
 
 
 def _scan(root: Path) -> list[_Source]:
@@ -241,16 +255,19 @@ class _Compiled(BytecodeCache):
     """Templates compiled once per process: rendering many configurations is mostly that."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
+        self._kept: dict[str, tuple[str, CodeType]] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """What is kept, which Jinja2 compares with the checksum of the template's text."""
-        if bucket.key in self._kept:
-            bucket.bytecode_from_string(self._kept[bucket.key])
+        """What is kept, if the template's text is what it was. Code is never changed: to share it
+        is to read it once."""
+        checksum, code = self._kept.get(bucket.key, ("", None))
+        if checksum == bucket.checksum:
+            bucket.code = code
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep it."""
-        self._kept[bucket.key] = bucket.bytecode_to_string()
+        if bucket.code is not None:
+            self._kept[bucket.key] = bucket.checksum, bucket.code
 
 
 _COMPILED = _Compiled()
@@ -313,7 +330,6 @@ def _render_one(
     """Text of one template. Raises RenderError with file and line of the template."""
     path = source.root / source.area / source.file
     shown = f"{source.root.name}/{source.area}/{source.file}"
-    environment.loader = _Parts([source.root, *_templates_beside(source.root)], change)
     try:
         text = _template(environment, source, change).render(content_hash=content_hash)
     except MutantError as error:
