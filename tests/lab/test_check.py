@@ -15,6 +15,7 @@ from redial_lab.commands import check as checking
 from redial_lab.commands import pages as module
 from redial_lab.commands.check import RULES, Rule
 from redial_lab.commands.pages import ELSEWHERE, PAGES, Page
+from tests.sampling import full
 
 BREAKS = {
     "Python: mistakes and style": ("harness/redial/quoting.py", "\n\nimport os\n"),
@@ -72,6 +73,9 @@ def run(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess:
 
 
 FAST = {rule.title: rule for rule in RULES if not rule.slow}
+APART = {"types, strictly, of all four packages": ("harness/redial/quoting.py",)}
+"""Rules that take too long to be looked at twice a day: `invoke check --fast`, which .ci/run begins
+with, says that they hold. Here they are only broken, in the file named, with what it imports."""
 
 
 def test_every_fast_rule_is_broken_here():
@@ -81,13 +85,14 @@ def test_every_fast_rule_is_broken_here():
 @pytest.mark.parametrize("title", BREAKS)
 def test_a_rule_holds_and_can_be_broken(copy, title):
     rule = FAST[title]
-    done = run(rule.command, copy)
+    command = rule.command if full() else (*rule.command, *APART.get(title, ()))
+    done = run(command, copy)
     assert done.returncode == 0, done.stdout + done.stderr
     name, text = BREAKS[title]
     file = copy / name
     before = file.read_text("utf-8")
     file.write_text(before + text, "utf-8")
-    done = run(rule.command, copy)
+    done = run(command, copy)
     file.write_text(before, "utf-8")
     assert done.returncode != 0
     assert (done.stdout + done.stderr).strip(), "it says what is wrong"
