@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
 
@@ -53,6 +53,9 @@ pending messages (F-113), or cleans up a conversation that is over (28006)."""
 
 LATE = re.compile(r"\b(?:content_hash|signed)\b")
 """What is known when all others are rendered. Templates ask for it, their parts never do."""
+
+TEXTS = 1_000
+"""Scripts of which a process remembers what was looked for in them."""
 
 SUFFIX = ".sql.j2"
 WHEN = re.compile(r"\{# when: (.+?) #\}\n")
@@ -138,7 +141,7 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
     environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
-    late = [s for s in sources if s not in parts or LATE.search(s.path.read_text(encoding="utf-8"))]
+    late = [s for s in sources if s not in parts or _is_late(s.path.read_text(encoding="utf-8"))]
     again = {source: rendered(source, digest) for source in late}
     files = {source.output: again.get(source) or parts[source] for source in sources}
     return _with_installer(files, config, here)
@@ -160,19 +163,35 @@ def signed_modules(files: Mapping[str, str]) -> list[str]:
     Themselves, or through a view or an inline function, which is part of the statement it is in
     and cannot be signed; other functions are modules of their own (F-241). files: of one side.
     """
-    code, inline = {}, set()
+    code, inline, reading = {}, set(), set()
     for name, text in files.items():
         if found := MODULE.fullmatch(name):
-            code[found[1]] = NO_CODE.sub("", text)
-            if found[2] == "view" or INLINE.search(code[found[1]]):
+            code[found[1]], is_inline, is_signed = _code(text)
+            if found[2] == "view" or is_inline:
                 inline.add(found[1])
-    reading = {name for name, text in code.items() if SIGNED.search(text)}
+            if is_signed:
+                reading.add(found[1])
     more = reading
     while more:
         parts = [f"[{name}]" for name in more & inline]
         more = {n for n, text in code.items() if any(part in text for part in parts)} - reading
         reading |= more
     return sorted(reading - inline)
+
+
+@lru_cache(maxsize=TEXTS)
+def _code(text: str) -> tuple[str, bool, bool]:
+    """A module without comments and literals; whether it is an inline function, and ``SIGNED``.
+
+    Most modules of most configurations are the same."""
+    code = NO_CODE.sub("", text)
+    return code, INLINE.search(code) is not None, SIGNED.search(code) is not None
+
+
+@lru_cache(maxsize=TEXTS)
+def _is_late(template: str) -> bool:
+    """Whether a template asks for what is known when all others are rendered."""
+    return LATE.search(template) is not None
 
 
 def _check_hook(config: Config, known: frozenset[str]) -> None:
