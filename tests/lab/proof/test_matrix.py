@@ -19,6 +19,13 @@ from redial_lab.proof.questions import SEARCHES
 from redial_lab.proof.setups import Setup
 from tests.sampling import full
 
+
+@pytest.fixture(autouse=True)
+def any_engine(monkeypatch):
+    """The digest of the engine's code takes seconds; that of tests/lab/proof/test_hunt.py is real."""
+    monkeypatch.setattr(matrix_run, "engine_digest", lambda: "the engine's")
+
+
 OURS = Cell("single", "never", "two_phase", "updlock", "rc", "autocommit")
 
 
