@@ -15,6 +15,7 @@ from redial_lab.commands import check as checking
 from redial_lab.commands import pages as module
 from redial_lab.commands.check import RULES, Rule
 from redial_lab.commands.pages import ELSEWHERE, PAGES, Page
+from tests.sampling import full
 
 BREAKS = {
     "Python: mistakes and style": ("harness/redial/quoting.py", "\n\nimport os\n"),
@@ -72,6 +73,13 @@ def run(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess:
 
 
 FAST = {rule.title: rule for rule in RULES if not rule.slow}
+LONG = {
+    "the pages make a site without a dead link": (),
+    "sql/generated is what the templates render": (),
+    "types, strictly, of all four packages": ("harness/redial/quoting.py",),
+}
+"""Rules that take too long to be looked at twice a day: `invoke check --fast`, which .ci/run begins
+with, says that they hold. Here they are only broken; types in the file named and what it imports."""
 
 
 def test_every_fast_rule_is_broken_here():
@@ -80,17 +88,22 @@ def test_every_fast_rule_is_broken_here():
 
 @pytest.mark.parametrize("title", BREAKS)
 def test_a_rule_holds_and_can_be_broken(copy, title):
-    rule = FAST[title]
-    done = run(rule.command, copy)
-    assert done.returncode == 0, done.stdout + done.stderr
+    """With --full those of LONG are also seen to hold, and types are those of all packages."""
     name, text = BREAKS[title]
+    command, twice = FAST[title].command, full() or title not in LONG
+    if twice:
+        done = run(command, copy)
+        assert done.returncode == 0, done.stdout + done.stderr
+    else:
+        command = (*command, *LONG[title])
     file = copy / name
     before = file.read_text("utf-8")
     file.write_text(before + text, "utf-8")
-    done = run(rule.command, copy)
+    done = run(command, copy)
     file.write_text(before, "utf-8")
     assert done.returncode != 0
-    assert (done.stdout + done.stderr).strip(), "it says what is wrong"
+    told = done.stdout + done.stderr
+    assert file.stem in told, "it says what is wrong, and where"
 
 
 def rules(*statuses: int) -> tuple[Rule, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
 
@@ -53,6 +53,9 @@ pending messages (F-113), or cleans up a conversation that is over (28006)."""
 
 LATE = re.compile(r"\b(?:content_hash|signed)\b")
 """What is known when all others are rendered. Templates ask for it, their parts never do."""
+
+TEXTS = 1_000
+"""Scripts of which a process remembers what was looked for in them."""
 
 SUFFIX = ".sql.j2"
 WHEN = re.compile(r"\{# when: (.+?) #\}\n")
@@ -126,19 +129,19 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
     environment.globals["known"] = known
     _check_hook(config, known)
-    loaders = {
-        folder: _Parts([folder, *_templates_beside(folder)], change)
-        for folder in {source.root for source in sources}
-    }
+
+    @cache
+    def parts_of(root: Path) -> _Parts:
+        return _Parts([root, *_templates_beside(root)], change)
 
     def rendered(source: _Source, content_hash: str) -> str:
-        environment.loader = loaders[source.root]
+        environment.loader = parts_of(source.root)  # the same one: what is included is read once
         return HEADER + _render_one(environment, source, change, content_hash)
 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
     environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
-    late = [s for s in sources if s not in parts or LATE.search(s.path.read_text(encoding="utf-8"))]
+    late = [s for s in sources if s not in parts or _is_late(s.path.read_text(encoding="utf-8"))]
     again = {source: rendered(source, digest) for source in late}
     files = {source.output: again.get(source) or parts[source] for source in sources}
     return _with_installer(files, config, here)
@@ -160,19 +163,35 @@ def signed_modules(files: Mapping[str, str]) -> list[str]:
     Themselves, or through a view or an inline function, which is part of the statement it is in
     and cannot be signed; other functions are modules of their own (F-241). files: of one side.
     """
-    code, inline = {}, set()
+    code, inline, reading = {}, set(), set()
     for name, text in files.items():
         if found := MODULE.fullmatch(name):
-            code[found[1]] = NO_CODE.sub("", text)
-            if found[2] == "view" or INLINE.search(code[found[1]]):
+            code[found[1]], is_inline, is_signed = _code(text)
+            if found[2] == "view" or is_inline:
                 inline.add(found[1])
-    reading = {name for name, text in code.items() if SIGNED.search(text)}
+            if is_signed:
+                reading.add(found[1])
     more = reading
     while more:
         parts = [f"[{name}]" for name in more & inline]
         more = {n for n, text in code.items() if any(part in text for part in parts)} - reading
         reading |= more
     return sorted(reading - inline)
+
+
+@lru_cache(maxsize=TEXTS)
+def _code(text: str) -> tuple[str, bool, bool]:
+    """A module without comments and literals; whether it is an inline function, and ``SIGNED``.
+
+    Most modules of most configurations are the same."""
+    code = NO_CODE.sub("", text)
+    return code, INLINE.search(code) is not None, SIGNED.search(code) is not None
+
+
+@lru_cache(maxsize=TEXTS)
+def _is_late(template: str) -> bool:
+    """Whether a template asks for what is known when all others are rendered."""
+    return LATE.search(template) is not None
 
 
 def _check_hook(config: Config, known: frozenset[str]) -> None:
@@ -226,7 +245,7 @@ def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Sour
             continue
         condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
         try:
-            if condition and not _condition(condition[1])(**environment.globals):
+            if condition and not _condition(condition[1])(environment.globals):
                 continue
         except (TemplateError, TypeError) as error:
             raise RenderError(f"{shown}:1: {error}") from error
@@ -239,7 +258,7 @@ def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Sour
 
 @lru_cache(maxsize=256)
 def _condition(text: str) -> TemplateExpression:
-    """A first line's expression, compiled once per process."""
+    """A condition, compiled once per process; it is called with what an environment's templates see."""
     return Environment(undefined=StrictUndefined).compile_expression(text, False)
 
 
@@ -258,7 +277,8 @@ class _Compiled(BytecodeCache):
         self._kept: dict[str, tuple[str, CodeType]] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """What is kept, of a template whose text has the same checksum."""
+        """What is kept, if the template's text is what it was. Code is never changed: to share it
+        is to read it once."""
         checksum, code = self._kept.get(bucket.key, ("", None))
         if checksum == bucket.checksum:
             bucket.code = code

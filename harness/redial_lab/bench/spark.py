@@ -30,7 +30,7 @@ LENGTH = 1_000
 """Numbers of a dialog: 999 messages and EndOfStream."""
 
 LIVE = 500
-"""Dialogs that are sent on at one time."""
+"""Dialogs that are sent on at one time, at most."""
 
 RECEIVED = 50
 """Messages of one dialog landed at one moment."""
@@ -76,24 +76,25 @@ def generate(spark: SparkSession, rows: int, place: Path) -> Faults:
     names = spark.range(dialogs).select(
         f.col("id").alias("dialog"), _guid(f.col("id")).alias("conversation")
     )
-    # Block after block of LIVE dialogs; in a block RECEIVED messages of one, then of the next one.
-    row, block = f.col("id"), f.lit(LIVE * LENGTH)
+    # Block after block of live dialogs; in a block RECEIVED messages of one, then of the next one.
+    live = min(LIVE, dialogs)
+    row, block = f.col("id"), f.lit(live * LENGTH)
     place_in_block = row % block
     turn = f.floor(place_in_block / RECEIVED)
     flat = (
-        spark.range(-(-dialogs // LIVE) * LIVE * LENGTH)
+        spark.range(-(-dialogs // live) * live * LENGTH)
         .select(
-            (f.floor(row / block) * LIVE + turn % LIVE).alias("dialog"),
-            (f.floor(turn / LIVE) * RECEIVED + row % RECEIVED).alias("sequence"),
+            (f.floor(row / block) * live + turn % live).alias("dialog"),
+            (f.floor(turn / live) * RECEIVED + row % RECEIVED).alias("sequence"),
             f.floor(row / RECEIVED).alias("moment"),
         )
         .where(f.col("dialog") < dialogs)
     )
     fault = (f.col("dialog") % stride).alias("fault")
-    spoilt = _spoilt(flat.withColumn("fault", fault))
+    spoilt = _spoilt(flat.withColumn("fault", fault), live)
     # Spread over a day; a message lands 5 ms and a random time after it was sent.
-    blocks = -(-dialogs // LIVE)
-    turns = LIVE * LENGTH // RECEIVED
+    blocks = -(-dialogs // live)
+    turns = live * LENGTH // RECEIVED
     step = max(1, DAY // (blocks * turns))
     draw = (f.pmod(f.xxhash64("dialog", "sequence"), f.lit(10**6)) + 1) / 10**6
     latency = f.lit(5) + f.floor(-f.log(draw) * 200)
@@ -106,8 +107,8 @@ def generate(spark: SparkSession, rows: int, place: Path) -> Faults:
     )
     landed.write.parquet(str(place / "landed"))
     is_open = f.col("dialog") % stride == 6
-    begun = f.floor(f.col("dialog") / LIVE) * turns * step
-    over = f.when(~is_open, _at(begun + (turns + f.col("dialog") % LIVE) * step))
+    begun = f.floor(f.col("dialog") / live) * turns * step
+    over = f.when(~is_open, _at(begun + (turns + f.col("dialog") % live) * step))
     names.select(
         f.col("conversation").alias("Handle"),
         f.col("conversation").alias("ConversationId"),
@@ -122,8 +123,8 @@ def generate(spark: SparkSession, rows: int, place: Path) -> Faults:
     return faults
 
 
-def _spoilt(rows: DataFrame) -> DataFrame:
-    """Rows taken away, moved and doubled as ``Faults`` says."""
+def _spoilt(rows: DataFrame, live: int) -> DataFrame:
+    """Rows taken away, moved and doubled as ``Faults`` says. live: dialogs of a block."""
     from pyspark.sql import functions as f
 
     fault, number = f.col("fault"), f.col("sequence")
@@ -138,7 +139,7 @@ def _spoilt(rows: DataFrame) -> DataFrame:
     copies = f.explode(f.when(twice, f.array(f.lit(0), f.lit(0))).otherwise(f.array(f.lit(0))))
     return (
         rows.where(~gone)
-        .withColumn("moment", f.when(later, f.col("moment") + 3 * LIVE).otherwise(f.col("moment")))
+        .withColumn("moment", f.when(later, f.col("moment") + 3 * live).otherwise(f.col("moment")))
         .select("*", copies)
         .drop("col")
     )

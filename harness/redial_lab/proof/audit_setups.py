@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.config import Config, load
@@ -32,6 +33,8 @@ Scripts = tuple[tuple[str, tuple[ScriptBatch, ...]], ...]
 _SCRIPTS: dict[tuple[str, str | None], Scripts] = {}
 KEPT = 64
 """Configurations and mutants whose scripts are rendered once a process."""
+TEXTS = 2_000
+"""Scripts that are cut at GO once a process."""
 
 
 def small_config(strategy: str = "two_phase", **timer: int) -> Config:
@@ -85,11 +88,17 @@ def _scripts(config: Config, mutant: str | None) -> Scripts:
         if len(_SCRIPTS) >= KEPT:
             _SCRIPTS.clear()
         _SCRIPTS[key] = tuple(
-            (name, tuple(split_batches(text)))
+            (name, _batches(text))
             for name, text in render(config, mutant=mutant).items()
             if re.match(r"\d\d_", name)
         )
     return _SCRIPTS[key]
+
+
+@lru_cache(maxsize=TEXTS)
+def _batches(text: str) -> tuple[ScriptBatch, ...]:
+    """The batches of a script, cut once: most scripts of most configurations are the same."""
+    return tuple(split_batches(text))
 
 
 def _installed(

@@ -37,6 +37,17 @@ def essence(config: Config, mutant: str | None = None) -> str:
     """Digest of the T-SQL that can be reached from ``ENTRIES``: equal for configurations that run
     the same. A comment, a stamp or an object nobody calls does not count.
     """
+    key = config.model_dump_json(by_alias=True), mutant
+    if key not in _ESSENCES:
+        _ESSENCES[key] = _essence(config, mutant)
+    return _ESSENCES[key]
+
+
+_ESSENCES: dict[tuple[str, str | None], str] = {}
+"""What a process has worked out."""
+
+
+def _essence(config: Config, mutant: str | None) -> str:
     texts = render(config, mutant=mutant)
     named: dict[str, list[str]] = {}
     waiting = []

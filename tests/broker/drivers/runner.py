@@ -90,8 +90,11 @@ def prepare(broker: BrokerProcess) -> Any:
     return connection
 
 
-def report(driver: str, folder: Path) -> dict[str, Any]:
-    """Capability -> what the probe saw. Raises Missing when the driver cannot be run here."""
+def report(driver: str, folder: Path, large: int = stage.LARGE) -> dict[str, Any]:
+    """Capability -> what the probe saw. Raises Missing when the driver cannot be run here.
+
+    large: bytes of a large value.
+    """
     command = COMMANDS[driver](folder)
     pem = folder / f"{driver}.pem"
     pem.write_bytes(tls_contexts().pem)
@@ -107,7 +110,7 @@ def report(driver: str, folder: Path) -> dict[str, Any]:
             "pem": str(pem),
             "pid": broker.pid,
             "freetds": str(FREETDS),
-            "large": stage.LARGE,
+            "large": large,
             "types": [[type_, literal] for type_, literal, _ in stage.TYPES],
         }
         began = peak_bytes(broker.pid)

@@ -232,6 +232,7 @@ def counted(instance):
     return turns
 
 
+@pytest.mark.sampled(every=3, meets=("name",))  # each statement, on one of the two clocks
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_canary_is_answered_beside_a_hostile_statement(broker, hostile, canary, name):
     hostile.send(batch(HOSTILE[name]))

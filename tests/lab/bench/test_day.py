@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redial_lab.bench.day import HOURS, SENDS_A_MINUTE, Day
+from tests.sampling import full
 
-SCALED_HOURS = 4
+SCALED_HOURS = 4 if full() else 2
 
 
 @pytest.fixture(scope="module")

@@ -71,6 +71,7 @@ def test_nothing_is_sent_again_that_has_landed():
 
 
 # ---------------------------------------------------------------------- what it loses
+@pytest.mark.sampled(every=4, meets=("design", "case"))
 @pytest.mark.parametrize(
     "case",
     [

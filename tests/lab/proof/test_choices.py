@@ -110,6 +110,7 @@ AGED = {
 """Every send but a key's first closes the dialog of the one before."""
 
 
+@pytest.mark.sampled(every=2, last=False)  # cancels: of a pool
 @pytest.mark.parametrize("fault", ["kills", "cancels"])
 def test_two_senders_of_one_key_age_a_dialog_out_and_one_dies(fault):
     """Seed 002's author: aged in the send procedure, deadlocks stopped. Here: none can be found."""
@@ -164,6 +165,7 @@ def test_two_senders_of_the_everlasting_dialog_and_one_dies(warm, in_transaction
     )
 
 
+@pytest.mark.sampled(every=2, last=False)
 @pytest.mark.parametrize("fault", ["kills", "cancels"])
 def test_a_dialog_per_message_and_a_sender_that_dies(fault):
     exhausted_and_clean(chosen(MESSAGE, **{fault: 1}))

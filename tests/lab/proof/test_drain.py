@@ -17,7 +17,7 @@ def exhausted_and_clean(scenario: Scenario) -> None:
     assert result.ends > 0
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 @pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
@@ -25,7 +25,7 @@ def test_a_sender_gets_in_before_the_gate_or_is_refused(in_transaction, warm, rc
     exhausted_and_clean(drained(in_transaction=in_transaction, warm=warm, cold=not warm, rcsi=rcsi))
 
 
-@pytest.mark.sampled(every=5, meets=("key",))
+@pytest.mark.sampled(every=15, meets=("key",))
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 @pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])

@@ -52,6 +52,7 @@ def steps_to(made: Setup, name: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------- 1: our own reader
+@pytest.mark.sampled(every=2, last=False)  # both values: test_2
 @pytest.mark.parametrize("enqueue_at", BOTH)
 def test_1_the_target_s_reader_ends_an_expired_dialog_beside_an_open_send(enqueue_at):
     """1. S sends. 2. The target's LIFETIME ends. 3. The reader drains what it can see. 4. S
@@ -61,6 +62,7 @@ def test_1_the_target_s_reader_ends_an_expired_dialog_beside_an_open_send(enqueu
     assert found(made) == LOST
 
 
+@pytest.mark.sampled(every=2, last=False)  # both values: test_2
 @pytest.mark.parametrize("enqueue_at", BOTH)
 def test_1_is_not_seen_where_a_lifetime_ends_only_behind_a_queue_that_is_off(enqueue_at):
     assert found(setup(lifetimes=1, switches={"enqueue_at": enqueue_at})) == set()
@@ -89,6 +91,7 @@ def test_1_needs_no_more_than_a_sender_who_has_not_committed_yet():
     ]
 
 
+@pytest.mark.sampled(every=2, last=False)  # both values: test_2
 @pytest.mark.parametrize("enqueue_at", BOTH)
 def test_1_needs_no_transaction_of_the_caller_s(enqueue_at):
     made = setup(
@@ -98,12 +101,14 @@ def test_1_needs_no_transaction_of_the_caller_s(enqueue_at):
 
 
 # ---------------------------------------------------------------------- 2: anybody else
+@pytest.mark.sampled(every=5, meets=("fault", "enqueue_at"))
 @pytest.mark.parametrize("enqueue_at", BOTH)
 @pytest.mark.parametrize("fault", ["target_ends_now", "target_errors_now", "target_cleaned"])
 def test_2_an_operator_ends_the_target_s_side_at_any_moment(fault, enqueue_at):
     assert found(setup(faults=(fault,), switches={"enqueue_at": enqueue_at})) == LOST
 
 
+@pytest.mark.sampled(every=5, meets=("fault", "enqueue_at"))
 @pytest.mark.parametrize("enqueue_at", BOTH)
 @pytest.mark.parametrize("fault", ["target_ends", "error_message"])
 def test_2_is_not_seen_where_he_waits_until_nothing_is_on_its_way(fault, enqueue_at):
@@ -117,6 +122,7 @@ def test_2_is_there_whatever_end_does_with_open_rows(end):
     assert found(made) == LOST
 
 
+@pytest.mark.sampled(every=5, meets=("fault", "enqueue_at"))
 @pytest.mark.parametrize("enqueue_at", BOTH)
 @pytest.mark.parametrize(
     "fault", ["initiator_ends_now", "initiator_errors_now", "initiator_cleaned"]

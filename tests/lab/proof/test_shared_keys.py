@@ -34,6 +34,7 @@ def searched(setup: Setup, limits: Limits):
     return result
 
 
+@pytest.mark.sampled(every=5, meets=("caller", "counts"))
 @pytest.mark.parametrize("caller", ["transaction", "xact_abort", "trigger"])
 @pytest.mark.parametrize("counts", ["raised", "raised or caught"])
 def test_no_caller_is_told_that_another_transaction_made_the_row_of_his_key(caller, counts):
@@ -41,7 +42,7 @@ def test_no_caller_is_told_that_another_transaction_made_the_row_of_his_key(call
     setup = Setup(
         key="application", warm=0, firings=0, caller=caller, switches={"xact_abort_counts": counts}
     )
-    assert searched(setup, most(6_000)).violations == {}
+    assert searched(setup, most(3_000)).violations == {}
 
 
 @pytest.mark.sampled(every=3)
@@ -71,5 +72,5 @@ def test_no_caller_is_told_that_another_transaction_made_the_row_of_his_key(call
 )
 def test_a_recycle_that_waits_for_its_row_deadlocks_with_nobody(setup):
     """It holds nothing while it waits, and takes row and group in the senders' order (F-410)."""
-    found = searched(setup, most(6_000)).violations
+    found = searched(setup, most(3_000)).violations
     assert {name for name in found if not name.startswith("told")} == set()

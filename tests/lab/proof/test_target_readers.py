@@ -134,7 +134,7 @@ def test_readers_with_a_doomed_row_each_dead_letter_it_and_nothing_else():
             on_every_state=no_deadlock,
             at_the_end=all_of(poison_apart, nothing_left_behind),
         ),
-        limits := most(8_000),
+        limits := most(4_000),
     )
     print(result)
     assert far_enough(result, limits), result.bounded_by

@@ -10,6 +10,7 @@ import hashlib
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -54,7 +55,9 @@ SHOWN = {
 }
 
 
+@cache
 def shown(name: str):
+    """The trace, its script and how many windows that has; nobody changes them."""
     make, violation, windows = SHOWN[name]
     scenario = make()
     result = search(scenario, Limits(until=violation))

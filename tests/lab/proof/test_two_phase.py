@@ -23,15 +23,15 @@ def clean(scenario: Scenario, limits: Limits) -> None:
 
 
 def test_two_callers_a_reader_a_recycle_and_a_kill_anywhere_lose_nothing():
-    clean(two_phase(kills=1), most(6_000))
+    clean(two_phase(kills=1), most(3_000))
 
 
 def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader():
     """Feature sender-never-victim claim, deadlock or concurrency tests: seed 002, every schedule."""
-    clean(two_phase(in_transaction=True), most(10_000))
+    clean(two_phase(in_transaction=True), most(5_000))
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 @pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])

@@ -43,7 +43,7 @@ def caught(mutant, name, kinds, seeds, messages=200):
 
 def test_the_text_before_copies_is_caught_and_its_story_is_small_and_replays():
     outcome = caught("queue_only", "hurried-audit", {"lost"}, range(11, 20))
-    small = shrunk(outcome.plan, {"lost"}, runs=25 if full() else 8)
+    small = shrunk(outcome.plan, {"lost"}, runs=25 if full() else 5)
     assert small.size < outcome.plan.size
     again = run(Plan.from_json(small.to_json()), record=True)
     assert "lost" in again.verdict.kinds
