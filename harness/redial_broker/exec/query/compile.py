@@ -167,7 +167,7 @@ class QueryCompiler:
             names.add(name)
             found[name] = self._common_table(table, outer, dict(found))
         for table in with_.tables:
-            if not any(refers(part, table.name) for part in _besides(node, table)):
+            if not any(refers(part, table.name) for part in _besides(node, with_, table)):
                 found[table.name.lower()]()  # nobody reads it: its names are looked up all the same
         return found
 
@@ -288,12 +288,10 @@ class QueryCompiler:
         return Rowset(columns, rows, bool(width))
 
 
-def _besides(node: ast.Query | Any, table: ast.CommonTable) -> Iterator[ast.Node]:
+def _besides(node: ast.Query | Any, with_: ast.With, table: ast.CommonTable) -> Iterator[ast.Node]:
     """The parts of a statement that may read one of its common tables, itself left out."""
-    for part in node.children():
-        if part is not node.with_:
-            yield part
-    yield from (other.query for other in node.with_.tables if other is not table)
+    yield from (part for part in node.children() if part is not with_)
+    yield from (other.query for other in with_.tables if other is not table)
 
 
 def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:
