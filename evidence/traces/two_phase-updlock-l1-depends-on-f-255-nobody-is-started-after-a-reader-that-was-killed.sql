@@ -3,12 +3,12 @@
 -- Scenario: spid timer two_phase updlock rc autocommit, one sender with a dialog, its timer, and
 -- KILL of anybody at any moment
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51x5.21.timer:0.kill:0@c065a817
+-- 51x5.21.timer:0.kill:0@d1d2b0ef
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-5b93f16f2c81.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-91424e4d20bd.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 5b93f16f2c81ef745a2283e5519bd95b386105ccd4407d6f62c83bcb4dcc924b
+-- file: 91424e4d20bd40fd2e11673f8bae8262d423aada11ed8ef0d9e5d3e351254863
 --    KILL needs ALTER ANY CONNECTION.
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which

@@ -1,14 +1,13 @@
--- S3 refused message arrived, played by 2 query windows
--- Played on the embedded broker by 2 sessions: meets 'S3 refused message arrived'.
--- Scenario: spid timer article updlock rc autocommit, one sender with a dialog, its timer fires at
--- any moment
+-- deadlock of usp_Send and usp_Send: a sender dies, played by 2 query windows
+-- Played on the embedded broker by 2 sessions: meets 'deadlock of usp_Send and usp_Send: a sender dies'.
+-- Scenario: spid timer article_holdlock rc transaction, warm 0, firings 0
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51.timer:0.21x4.22.21x6.51x8.21@6adb4fac
+-- 52.51x4.52x3@b6fcf259
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-ff4a754791e4.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-bfb8f3ab1356.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: ff4a754791e42cb601f5a342650eb4adddc284455d4aecdcb91406a7e80133e8
+-- file: bfb8f3ab13563b47885b16c6234f14cd95cec7f5ab7619ba83668fdc57439324
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for
@@ -29,50 +28,31 @@
 -- * A timer fires because explorer.FireTimer sets it to one second (BEGIN CONVERSATION TIMER).
 -- * A window whose wait ends goes on at once as far as its next stop; in the search it may dawdle.
 -- * A server looks for deadlocks every few seconds, not at once, and may choose another victim.
--- * reader of TargetQueue, reader of TargetQueue (2): run without stops.
 -- * Search: the reader of the target runs in one step: it shares no lock with the senders but the
 -- queue's own
 --
 -- Steps:
---   1. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
---      [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
---   2. server: a timer fires (ssb.timer): explorer.Ready lets it, before the first step of a window
---   3. window 2: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1) @handle =
---      conversation_handle, @messageTypeName = message_type_name, @mess
---   4. window 2: reader of InitiatorQueue: usp_SenderActivation line 27: DELETE FROM
---      [audit].[SessionConversations] WHERE Handle = @handle
---   5. window 2: reader of InitiatorQueue: usp_SenderActivation line 32: SEND ON CONVERSATION
---      @handle MESSAGE TYPE [EndOfStream]
---   6. window 2: reader of InitiatorQueue: usp_SenderActivation line 54: COMMIT TRANSACTION
---   7. window 2: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
---      queuing_order, conversation_handle, message_sequence_number, message_typ
---   8. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 19: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
---   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 27: DELETE FROM
---      [audit].[SessionConversations] WHERE Handle = @handle
---  10. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 36: END CONVERSATION
---      @handle
---  11. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 54: COMMIT TRANSACTION
---  12. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 19: RECEIVE TOP (1)
---      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
---  13. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 54: COMMIT TRANSACTION
---  14. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
---      (@messageBody)
---  15. window 1: sender A: usp_Send line 67: DELETE FROM [audit].[SessionConversations] WHERE
---      Handle = @handle
---  16. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
---      [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
---  17. window 1: sender A: usp_Send line 35: BEGIN DIALOG CONVERSATION @handle FROM SERVICE
+--   1. window 2: sender B: usp_Send line 26: SELECT @handle = Handle FROM
+--      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+--   2. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
+--      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+--   3. window 1: sender A: usp_Send line 35: BEGIN DIALOG CONVERSATION @handle FROM SERVICE
 --      @fromService TO SERVICE @toService ON CONTR
---  18. window 1: sender A: usp_Send line 42: BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600
---  19. window 1: sender A: usp_Send line 44: INSERT INTO [audit].[SessionConversations] (SPID,
+--   4. window 1: sender A: usp_Send line 42: BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600
+--   5. window 1: sender A: usp_Send line 44: INSERT INTO [audit].[SessionConversations] (SPID,
 --      FromService, ToService, OnContract, Hand
---  20. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
---      (@messageBody)
---  21. window 1: sender A: batch line 1: IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
---  22. window 2: reader of TargetQueue (2): usp_TargetActivation line 56: RECEIVE TOP (500)
---      queuing_order, conversation_handle, message_sequence_number, message_typ
--- => S3 refused message arrived
+--      sender A WAITS; it holds RangeS-S KEY SessionConversations.PK__SessionC__3AD8F3CA165993F4
+--      (INFINITY), X CONVERSATION_GROUP 1CB55180-FF4C-4059-85DB-1E7D31DB1EFB; waits for RangeX-S
+--      KEY SessionConversations.PK__SessionC__3AD8F3CA165993F4 (INFINITY)
+--   6. window 2: sender B: usp_Send line 35: BEGIN DIALOG CONVERSATION @handle FROM SERVICE
+--      @fromService TO SERVICE @toService ON CONTR
+--   7. window 2: sender B: usp_Send line 42: BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600
+--   8. window 2: sender B: usp_Send line 44: INSERT INTO [audit].[SessionConversations] (SPID,
+--      FromService, ToService, OnContract, Hand
+--      sender B WAITS; it holds RangeS-S KEY SessionConversations.PK__SessionC__3AD8F3CA165993F4
+--      (INFINITY), X CONVERSATION_GROUP 9673B6D3-103C-4D0C-9185-255BD32F1D9E; waits for RangeX-S
+--      KEY SessionConversations.PK__SessionC__3AD8F3CA165993F4 (INFINITY)
+-- => deadlock of usp_Send and usp_Send: a sender dies; the victim is sender B
 
 
 -- ======================================== SETUP ========================================
@@ -125,9 +105,8 @@ BEGIN
     SELECT @steps = t.Steps, @settle = t.Settle
     FROM (VALUES
         (1, N'step 1', 0),
-        (2, N'steps 3 to 13', 0),
-        (3, N'steps 14 to 21', 0),
-        (4, N'step 22', 0)
+        (2, N'steps 2 to 5', 0),
+        (3, N'steps 6 to 8', 1)
     ) AS t (Turn, Steps, Settle)
     WHERE t.Turn = @turn;
 
@@ -170,7 +149,8 @@ BEGIN
 
     SELECT @turn = s.Turn, @blocks = s.Blocks
     FROM (VALUES
-        (1, N'p1', 1, 3, 0)
+        (1, N'p1', 1, 2, 1),
+        (2, N'p2', 1, 3, 0)
     ) AS s (QueryWindow, Place, Visit, Turn, Blocks)
     WHERE s.QueryWindow = @window AND s.Place = @place AND s.Visit = @visit;
 
@@ -189,10 +169,11 @@ BEGIN
 
     EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
     EXECUTE sys.sp_set_session_context @key = N'p1', @value = NULL;
+    EXECUTE sys.sp_set_session_context @key = N'p2', @value = NULL;
     WHILE 1 = 1
     BEGIN
         SELECT @turn = MIN(t.Turn)
-        FROM (VALUES (1, 1), (2, 2), (3, 1), (4, 2)) AS t (Turn, QueryWindow)
+        FROM (VALUES (1, 2), (2, 1), (3, 2)) AS t (Turn, QueryWindow)
         WHERE t.QueryWindow = @window AND t.Turn > @turn;
         IF @turn IS NULL
         BEGIN
@@ -239,12 +220,11 @@ BEGIN
     BEGIN
         WAITFOR DELAY '00:00:01';
     END;
-    IF @window = 1
+    IF @window = 2
     BEGIN
         WAITFOR DELAY '00:00:07';  -- what activation still does comes to its end
         ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION (STATUS = OFF);
         ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION (STATUS = OFF);
-        EXECUTE explorer.FireTimer @rank = 1;
     END;
     EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = @window;
 END;
@@ -274,7 +254,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @messageId uniqueidentifier = NULL
 WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = article, comparison strategy article */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
 /* The article's send procedure. Cut in the text we have, and restored here: the header and these
    declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
    BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
@@ -290,7 +270,7 @@ BEGIN
     WHILE (1 = 1)
     BEGIN
         SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (UPDLOCK)
+        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
         WHERE SPID = @@SPID
           AND FromService = @fromService
           AND ToService = @toService
@@ -298,6 +278,8 @@ BEGIN
 
         IF @handle IS NULL
         BEGIN
+            -- window 2 waits here until steps 2 to 5 are done in window 1, then does steps 6 to 8
+            EXECUTE explorer.Stop @place = N'p2';
             BEGIN DIALOG CONVERSATION @handle
                 FROM SERVICE @fromService
                 TO SERVICE @toService
@@ -307,14 +289,14 @@ BEGIN
             /* The article says an hour; the age is this configuration's, to compare like with like. */
             BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600;
 
+            -- window 1 waits here until step 1 is done in window 2, then does steps 2 to 5; THE STATEMENT BELOW BLOCKS: it waits for RangeX-S KEY SessionConversations.PK__SessionC__3AD8F3CA165993F4 (INFINITY), held by window 2; go to window 2
+            EXECUTE explorer.Stop @place = N'p1';
             INSERT INTO [audit].[SessionConversations]
                 (SPID, FromService, ToService, OnContract, Handle)
             VALUES
                 (@@SPID, @fromService, @toService, @onContract, @handle);
         END;
 
-        -- window 1 waits here until steps 3 to 13 are done in window 2, then does steps 14 to 21
-        EXECUTE explorer.Stop @place = N'p1';
         SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
 
         SELECT @error = @@ERROR;
@@ -347,66 +329,39 @@ USE [Redial];
 GO
 EXECUTE explorer.Enter @window = 1;
 GO
--- sender A, before the first step:
-EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA0;
-GO
 EXECUTE explorer.Ready @window = 1;
 GO
--- -------- step 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
--- [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
-EXECUTE explorer.Turn @turn = 1;
+-- -------- steps 2 to 5: sender A: usp_Send line 26: SELECT @handle = Handle FROM
+-- [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+EXECUTE explorer.Turn @turn = 2;
 GO
 -- sender A:
 -- [client 0 batch 0]
-EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA1;
+BEGIN TRANSACTION; EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA1; COMMIT TRANSACTION;
 GO
--- sender A:
--- [client 0 tidies up]
-IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-GO
-EXECUTE explorer.Turn @turn = 5;
+EXECUTE explorer.Turn @turn = 4;
 GO
 EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
 GO
 
 
 -- ======================================== WINDOW 2 ========================================
--- activation by hand: InitiatorQueue, TargetQueue
+-- sender B
 USE [Redial];
 GO
 EXECUTE explorer.Enter @window = 2;
 GO
 EXECUTE explorer.Ready @window = 2;
 GO
--- -------- steps 3 to 13: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1)
--- @handle = conversation_handle, @messageTypeName = message_type_name, @mess
-EXECUTE explorer.Turn @turn = 2;
+-- -------- step 1: sender B: usp_Send line 26: SELECT @handle = Handle FROM
+-- [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+EXECUTE explorer.Turn @turn = 1;
 GO
--- reader of InitiatorQueue, by hand:
--- [reader s2]
-EXECUTE [audit].[usp_SenderActivation];
+-- sender B:
+-- [client 1 batch 0]
+BEGIN TRANSACTION; EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xB1; COMMIT TRANSACTION;
 GO
--- reader of TargetQueue, by hand:
--- [reader s3]
-EXECUTE [audit].[usp_TargetActivation];
-GO
--- reader of InitiatorQueue (2), by hand:
--- [reader s4]
-EXECUTE [audit].[usp_SenderActivation];
-GO
--- reader of InitiatorQueue (3), by hand:
--- [reader s5]
-EXECUTE [audit].[usp_SenderActivation];
-GO
--- -------- step 22: reader of TargetQueue (2): usp_TargetActivation line 56: RECEIVE TOP (500)
--- queuing_order, conversation_handle, message_sequence_number, message_typ
 EXECUTE explorer.Turn @turn = 4;
-GO
--- reader of TargetQueue (2), by hand:
--- [reader s6]
-EXECUTE [audit].[usp_TargetActivation];
-GO
-EXECUTE explorer.Turn @turn = 5;
 GO
 EXECUTE sys.sp_set_session_context @key = N'explorer window', @value = NULL;
 GO
@@ -428,7 +383,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @messageId uniqueidentifier = NULL
 WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = article, comparison strategy article */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
 /* The article's send procedure. Cut in the text we have, and restored here: the header and these
    declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
    BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
@@ -444,7 +399,7 @@ BEGIN
     WHILE (1 = 1)
     BEGIN
         SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (UPDLOCK)
+        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
         WHERE SPID = @@SPID
           AND FromService = @fromService
           AND ToService = @toService
