@@ -202,6 +202,7 @@ CAUGHT: dict[str, Callable[[], None]] = {
     "drain_looks_without_lock": elsewhere(
         "drain_looks_without_lock", "tests/lab/proof/test_drain.py"
     ),
+    "reader_never_leaves": elsewhere('caught("ten-days"', "tests/lab/scenarios/test_ten_days.py"),
     "initiator_ends_first": elsewhere(
         "initiator_ends_first", "tests/product/seeds/test_closed_conversations.py"
     ),
