@@ -21,6 +21,7 @@ from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.query.aggregates import comparison_key, refuse_incomparable
 from redial_broker.exec.query.metered import PIECE, in_order
+from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.rowset import QueryColumn
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def _standalone(node: ast.Expression, scope: Scope) -> Expr:
     except SqlError as error:
         if error.number == 147:
             raise SqlError(162, line=scope.line(node), aborts="scope") from None
-        column = next((part for part in node.walk() if isinstance(part, ast.ColumnRef)), None)
+        found = (part for part in walk_here(node) if isinstance(part, ast.ColumnRef))
+        column = next(found, None)  # in a subquery there is nothing wrong with one
         if error.number not in (207, 4104) or column is None:
             raise
         raise SqlError(4115, column.parts[-1], line=scope.line(column), aborts="scope") from None

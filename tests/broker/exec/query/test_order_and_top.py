@@ -157,6 +157,7 @@ def test_percent_limits_data_changes_too(lab):
         ("SELECT id FROM person ORDER BY id OFFSET 0 ROWS FETCH NEXT (team) ROWS ONLY", 4115),
         ("DELETE TOP (id) FROM person", 4115),
         ("SELECT TOP (COUNT(*)) id FROM person", 162),
+        ("SELECT TOP ((SELECT nowhere FROM person)) id FROM person", 207),
     ],
 )
 def test_a_count_of_rows_sees_no_column_of_its_own_query(lab, sql, number):
