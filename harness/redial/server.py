@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+OURS = "EMBEDDED BROKER"
+"""What @@VERSION of the embedded broker has in it, and no server's."""
 EMBEDDED_LABEL = "embedded broker, not SQL Server"
 """What stands beside every figure that is not a server's."""
 
@@ -53,6 +55,11 @@ def database_of(odbc: str) -> str | None:
             braced = value.startswith("{")
             return value[1:-1].replace("}}", "}") if braced else value.strip()
     return None
+
+
+def label_of(version: str) -> str:
+    """What stands beside a server's figures: the first line of its @@VERSION, or that it is ours."""
+    return EMBEDDED_LABEL if OURS in version else version.splitlines()[0].strip()
 
 
 def with_database(odbc: str, database: str) -> str:

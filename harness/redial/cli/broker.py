@@ -10,9 +10,6 @@ from pathlib import Path
 
 from redial.cli.errors import UserError, command
 
-SHORTEST = 8
-"""Characters of a password, as for CREATE LOGIN under CHECK_POLICY."""
-
 
 @command
 def broker(
@@ -69,17 +66,19 @@ def broker(
 
 def _password_of(file: str) -> str:
     """The first line of a file. Raises UserError where it is no password."""
+    from redial_broker.exec.ddl.logins import SHORTEST_PASSWORD
+
     subject = f"--password-file {file}"
     try:
         text = Path(file).read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UserError(subject, why, "pass a text file; its first line is the password") from error
-    if len(text) < SHORTEST:
+    if len(text) < SHORTEST_PASSWORD:
         raise UserError(
             subject,
             f"its first line has {len(text)} characters",
-            f"write a password of {SHORTEST} or more there",
+            f"write a password of {SHORTEST_PASSWORD} or more there",
         )
     return text
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redial.cli.errors import UserError
-from redial.server import EMBEDDED_LABEL, Server, database_of, with_database
+from redial.server import EMBEDDED_LABEL, Server, database_of, label_of, with_database
 
 EMBEDDED = "embedded"
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
@@ -153,6 +153,4 @@ def _label(odbc: str) -> str:
         version: str = connection.execute("SELECT @@VERSION;").fetchone()[0]
     finally:
         connection.close()
-    if "EMBEDDED BROKER" in version:
-        return EMBEDDED_LABEL
-    return version.splitlines()[0].strip()
+    return label_of(version)

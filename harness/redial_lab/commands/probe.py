@@ -15,10 +15,9 @@ from typing import Any
 from redial.cli.errors import UserError, command
 from redial.cli.server import EMBEDDED, connection_string
 from redial.paths import EVIDENCE
-from redial.server import EMBEDDED_LABEL
+from redial.server import OURS, label_of
 
 LIVE = EVIDENCE / "live"
-OURS = "EMBEDDED BROKER"
 MARKS = {
     "as expected": "green",
     "differs": "yellow",
@@ -122,8 +121,9 @@ def _summary(findings: list[Any]) -> None:
         if any(f.status == mark for f in findings)
     )
     version = next((f.version for f in findings if f.version), "no answer")
-    label = EMBEDDED_LABEL if OURS in version else version.splitlines()[0].strip()
-    console.print(f"{len(findings)} probes on {escape(label)}: {counts}", soft_wrap=True)
+    console.print(
+        f"{len(findings)} probes on {escape(label_of(version))}: {counts}", soft_wrap=True
+    )
 
 
 def _json(findings: list[Any]) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 from redial.cli.errors import UserError, command
 from redial.cli.server import EMBEDDED, connection_string
 from redial.render.quoting import literal, quote_name
-from redial.server import EMBEDDED_LABEL, Server, with_database
+from redial.server import Server, label_of, with_database
 from redial_lab.scenarios.all import SCENARIOS, summary
 from redial_lab.scenarios.odbc import OdbcPort
 from redial_lab.scenarios.port import Port
@@ -131,7 +131,7 @@ def _ready(admin: Any, database: str) -> str:
         )
     admin.execute(f"CREATE DATABASE {quote_name(database)};")
     version = admin.execute("SELECT @@VERSION;").fetchone()[0]
-    return EMBEDDED_LABEL if "EMBEDDED BROKER" in version else version.splitlines()[0].strip()
+    return label_of(version)
 
 
 def _drop(admin: Any, database: str) -> None:
