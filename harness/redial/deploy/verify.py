@@ -7,8 +7,9 @@ from typing import Any
 
 from redial.config import Config
 from redial.config.choices import Signing
-from redial.deploy.apply import use
+from redial.deploy.apply import installation, use
 from redial.deploy.errors import DeployError
+from redial.deploy.fingerprint import CannotSee, Thing, compare, found, next_step, wanted
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules
 from redial.render.quoting import literal, quote_name
@@ -34,11 +35,10 @@ def verify(config: Config, connect: Connect) -> list[str]:
                 for name in files
                 if name.startswith(here.folder) and "/" not in name.removeprefix(here.folder)
             }
+            from_sender = {} if here.initiator else files
             findings += [
                 *_database(connection),
-                *_objects(connection, config, here, own),
-                *_queues(connection, config, here),
-                *_settings(connection, config),
+                *_differences(connection, config, own, from_sender),
                 *_principal(connection, config, own),
                 *(_other_database(connection, config, here) if here.apart else ()),
             ]
@@ -61,74 +61,32 @@ def _database(connection: Any) -> list[str]:
     return ["Service Broker is off in this database. Next: invoke deploy."]
 
 
-def _objects(connection: Any, config: Config, here: Side, files: dict[str, str]) -> list[str]:
-    """Every table, procedure, queue, service and the contract."""
-    wanted = [*(("SQ", queue) for queue in here.queues), *_schema_objects(files)]
-    findings = []
-    for kind, name in wanted:
-        full = f"{quote_name(config.schema_name)}.{quote_name(name)}"
-        if _rows(connection, f"SELECT OBJECT_ID({literal(full)}, N'{kind}');") == [(None,)]:
-            findings.append(f"{full} is missing. Next: invoke deploy.")
-    for view, name in (
-        *(("services", service) for service, _, _ in here.services),
-        ("service_contracts", config.contract.name),
-        *(("service_message_types", t.name) for t in config.all_message_types),
-    ):
-        if not _rows(connection, f"SELECT name FROM sys.{view} WHERE name = {literal(name)};"):
-            findings.append(f"{name!r} is missing in sys.{view}. Next: invoke deploy.")
-    return findings
+def _differences(
+    connection: Any, config: Config, files: dict[str, str], from_sender: dict[str, str]
+) -> list[str]:
+    """Everything that is not as the files of this database make it, in both directions.
 
-
-def _schema_objects(files: dict[str, str]) -> list[tuple[str, str]]:
-    """Type code (sys.objects) and name of the tables and procedures the schema must hold."""
-    found = []
-    for file in files:
-        parts = file.split(".")
-        if len(parts) == 3 and parts[1] in ("table", "procedure"):
-            name = parts[0].split("_", 1)[1].lstrip("0123456789").lstrip("_")
-            found.append(("U" if parts[1] == "table" else "P", name))
-    return found
-
-
-def _queues(connection: Any, config: Config, here: Side) -> list[str]:
-    """Queues on, activation on, the number of readers as configured."""
-    findings = []
-    for queue, readers in (
-        (config.queues.initiator, config.initiator.readers),
-        (config.queues.target, config.target.readers),
-    ):
-        if queue not in here.queues:
-            continue
-        full = f"{quote_name(config.schema_name)}.{quote_name(queue)}"
-        rows = _rows(
-            connection,
-            "SELECT is_receive_enabled, is_activation_enabled, max_readers FROM sys.service_queues "
-            f"WHERE object_id = OBJECT_ID({literal(full)}, N'SQ');",
-        )
-        if not rows:
-            continue
-        if not rows[0][0]:
-            findings.append(f"{full} is off. Next: find out why in ErrorLog, then ALTER QUEUE.")
-        if not rows[0][1]:
-            findings.append(f"{full} has no activation. Next: invoke deploy.")
-        if rows[0][2] != readers:
-            findings.append(f"{full} has {rows[0][2]} readers, not {readers}. Next: invoke deploy.")
-    return findings
-
-
-def _settings(connection: Any, config: Config) -> list[str]:
-    """Modules created with the wrong SET options fail later, inside activation (F-103)."""
-    schema = literal(config.schema_name)
-    rows = _rows(
-        connection,
-        "SELECT o.name FROM sys.sql_modules AS m INNER JOIN sys.objects AS o "
-        f"ON o.object_id = m.object_id WHERE o.schema_id = SCHEMA_ID({schema}) "
-        "AND (m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0);",
+    from_sender: files of the sender's database, which make something here too.
+    """
+    schema = config.schema_name
+    as_written = wanted({name: files[name] for name in installation(files)}, schema)
+    as_written |= wanted(
+        {name: text for name, text in from_sender.items() if name in installation(from_sender)},
+        schema,
+        elsewhere=True,
     )
-    return [
-        f"{name} was created with ANSI_NULLS or QUOTED_IDENTIFIER off. Next: invoke deploy."
-        for (name,) in rows
+    try:
+        there = found(connection, schema, as_written)
+    except CannotSee as error:
+        return [str(error)]
+    if Thing("schema", schema) not in there:
+        return [f"there is no schema {quote_name(schema)} in this database. Next: redial deploy."]
+    lines = [
+        f"{difference}. Next: {next_step(difference, schema)}"
+        for difference in compare(as_written, there)
+        if difference.thing != Thing("role membership", "db_owner", config.roles.module)
     ]
+    return lines
 
 
 def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[str]:

@@ -1,0 +1,13 @@
+"""What an installation must be, by its rendered files, beside what a server's catalog says it is.
+
+``wanted`` reads the files, ``found`` asks the server, ``compare`` names every difference. One model
+for all three (``model``): a thing has a kind, a name and properties that are texts.
+"""
+
+from redial.deploy.fingerprint.compare import Difference, compare
+from redial.deploy.fingerprint.found import CannotSee, found
+from redial.deploy.fingerprint.model import Catalog, Thing
+from redial.deploy.fingerprint.repair import next_step
+from redial.deploy.fingerprint.wanted import wanted
+
+__all__ = ["CannotSee", "Catalog", "Difference", "Thing", "compare", "found", "next_step", "wanted"]

@@ -1,0 +1,126 @@
+"""Every difference between what is wanted and what is found, each in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import unified_diff
+
+from redial.deploy.fingerprint.model import Catalog, Properties, Thing
+
+MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
+GATE_OPEN = "open"
+DIFF_LINES = 12
+"""Of a module's text, in a finding."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not as the files make it."""
+
+    thing: Thing
+    how: str
+    """missing, in excess or changed."""
+    what: str = ""
+    """The property that differs."""
+    wanted: str = ""
+    found: str = ""
+    """wanted, found: its values; whole texts for a module."""
+
+    def __str__(self) -> str:
+        if self.how == MISSING:
+            return f"{self.thing} is missing"
+        if self.how == EXCESS:
+            return f"{self.thing} is there, and no file of this configuration makes it"
+        if self.what == "text":
+            return f"{self.thing} has another text than the file:\n{self.diff()}"
+        return f"{self.thing}: {self.what} is {self.found or 'nothing'}, not {self.wanted or 'nothing'}"
+
+    def diff(self) -> str:
+        """The lines that differ, of a module; - is the file's, + the server's."""
+        lines = list(
+            unified_diff(self.wanted.splitlines(), self.found.splitlines(), n=0, lineterm="")
+        )[2:]
+        if len(lines) > DIFF_LINES:
+            lines = [*lines[:DIFF_LINES], f"({len(lines) - DIFF_LINES} lines more)"]
+        return "\n".join(f"    {line}" for line in lines)
+
+
+def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
+    """Differences in the order of the files, then what is in excess by name.
+
+    Of a thing that is missing, what belongs to it is not named too. What an earlier version of the
+    configuration made and marked may stay (88_earlier keeps what still holds rows or dialogs).
+    """
+    wanted = _for_this_schema(wanted, found)
+    gone = {thing for thing in wanted if thing not in found}
+    differences = [
+        difference
+        for thing, properties in wanted.items()
+        if not any(thing.belongs_to(owner) for owner in gone)
+        for difference in _of(thing, properties, found.get(thing))
+    ]
+    extra = {
+        thing
+        for thing in found
+        if thing not in wanted
+        and thing.kind not in _ONLY_LOOKED_AT
+        and not _kept(thing, wanted, found)
+    }
+    differences += [
+        Difference(thing, CHANGED, "state", GATE_OPEN, own["state"])
+        for thing, own in found.items()
+        if thing.kind == "gate" and own["state"] != GATE_OPEN
+    ]
+    return differences + [
+        Difference(thing, EXCESS)
+        for thing in sorted(extra)
+        if not any(thing.belongs_to(owner) for owner in extra)
+    ]
+
+
+_ONLY_LOOKED_AT = frozenset({"mark", "setting", "gate"})
+"""Kinds of which more may be there than the files make."""
+_PARTS = frozenset({"column", "index", "check"})
+_MARKS = {
+    "table": "TABLE",
+    "queue": "QUEUE",
+    "type": "TYPE",
+    "service": "SERVICE",
+    "contract": "CONTRACT",
+    "message type": "MESSAGE TYPE",
+}
+
+
+def _of(thing: Thing, wanted: Properties, found: Properties | None) -> list[Difference]:
+    """The differences of one thing."""
+    if found is None:
+        return [Difference(thing, MISSING)]
+    return [
+        Difference(thing, CHANGED, what, value, found[what])
+        for what, value in wanted.items()
+        if what in found and found[what] != value and not (thing.kind == "module" and not value)
+    ]
+
+
+def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
+    """Whether an earlier version of this configuration made it, or what it belongs to."""
+    if thing.kind in _PARTS:
+        owners = [Thing(kind, thing.of) for kind in ("table", "type")]
+        return any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
+    kind = _MARKS.get(thing.kind)
+    return kind is not None and Thing("mark", kind, thing.name) in found
+
+
+def _for_this_schema(wanted: Catalog, found: Catalog) -> Catalog:
+    """A schema that was there before keeps its owner, and the module user is granted CONTROL."""
+    schemas = [thing for thing in wanted if thing.kind == "schema"]
+    for schema in schemas:
+        owner = wanted[schema].get("owner", "")
+        grant = Thing("permission", f"CONTROL to {owner}", f"SCHEMA {schema.name}")
+        if grant not in wanted:
+            continue
+        if found.get(schema, {}).get("owner") in (None, owner):
+            wanted = {thing: own for thing, own in wanted.items() if thing != grant}
+        else:
+            wanted = wanted | {schema: {}}
+    return wanted

@@ -1,0 +1,299 @@
+"""What a server's catalog holds of an installation, asked in two round trips."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from redial.deploy.fingerprint.expressions import condition_text, module_text, value_text
+from redial.deploy.fingerprint.model import Catalog, Thing, switch
+from redial.deploy.fingerprint.queries import QUESTIONS, contents, questions
+from redial.deploy.fingerprint.tables import PRIMARY
+from redial.quoting import quote_name
+
+NAMED = ("user", "role", "service", "contract", "message type", "broker priority")
+"""Kinds that are in no schema: they are asked for by the names the files want."""
+BOUND = {"nvarchar", "nchar"}
+_COUNTED = frozenset({"varbinary", "binary", "varchar", "char", "nvarchar", "nchar"})
+_SCALED = frozenset({"datetime2", "time", "datetimeoffset"})
+_MARKED = {3: "SCHEMA", 4: "USER", 6: "TYPE", 15: "MESSAGE TYPE", 16: "CONTRACT", 17: "SERVICE"}
+_CLASSES = {
+    "OBJECT_OR_COLUMN": "OBJECT",
+    "DATABASE_PRINCIPAL": "USER",
+    "SERVICE_CONTRACT": "CONTRACT",
+}
+_VALIDATIONS: dict[str, str] = {"N": "none", "E": "empty", "X": "xml"}
+_STATES = {"G": "grant", "D": "deny", "W": "grant with option", "R": "revoke"}
+
+Row = dict[str, Any]  # values as the driver gives them
+Answers = dict[str, list[Row]]
+
+
+class CannotSee(Exception):
+    """The login may not see definitions: what is hidden from it would be called missing."""
+
+    def __init__(self, database: str, user: str) -> None:
+        super().__init__(
+            f"user {user!r} may not see the definitions in database {database!r}, so nothing can be "
+            f"said. Next: GRANT VIEW DEFINITION TO {quote_name(user)};"
+        )
+
+
+def found(connection: Any, schema: str, files: Catalog) -> Catalog:
+    """What is there, by the same names as ``files`` (of ``wanted``), and what is there besides.
+
+    connection: a DB-API connection, of the database looked at. Raises CannotSee, and the driver's errors.
+    """
+    names = [thing.name for thing in files if thing.kind in NAMED]
+    sets = _run(connection, questions(schema, names))
+    answers = dict(zip([*QUESTIONS, "sequential"], sets, strict=True))
+    if not answers["database"][0]["sees"]:
+        raise CannotSee(answers["database"][0]["name"], answers["database"][0]["who"])
+    reader = _Reader(schema, answers)
+    if {"Setting", "Gate"} <= {row["name"] for row in answers["tables"]}:
+        settings, gates = _run(connection, contents(schema))
+        reader.contents(settings, gates)
+    _same_collation(reader.catalog, files, answers["database"][0]["collation"])
+    return reader.catalog
+
+
+def _same_collation(catalog: Catalog, files: Catalog, usual: str) -> None:
+    """A column for which the files name no collation has the database's."""
+    for thing, own in catalog.items():
+        if own.get("collation") == usual and not files.get(thing, own).get("collation"):
+            own["collation"] = ""
+
+
+def _run(connection: Any, sql: str) -> list[list[Row]]:
+    """Every result set of a batch, rows by name."""
+    sets: list[list[Row]] = []
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(sql)
+        while True:
+            if cursor.description is not None:
+                names = [column[0] for column in cursor.description]
+                sets.append([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
+            if not cursor.nextset():
+                return sets
+
+
+class _Reader:
+    """Makes things of rows."""
+
+    def __init__(self, schema: str, answers: Answers) -> None:
+        self.schema = schema
+        self.answers = answers
+        self.catalog: Catalog = {}
+        self._principals()
+        self._objects()
+        self._columns()
+        self._indexes()
+        self._modules()
+        self._queues()
+        self._services()
+        self._permissions()
+        self._marks()
+
+    def put(self, kind: str, name: str, of: str = "", **properties: str) -> None:
+        """Note a thing."""
+        words = {key.replace("_", " "): value for key, value in properties.items()}
+        self.catalog.setdefault(Thing(kind, name, of), {}).update(words)
+
+    def contents(self, settings: list[Row], gates: list[Row]) -> None:
+        """Rows that are part of an installation."""
+        for row in settings:
+            self.put("setting", row["Name"], value=row["Value"] or "")
+        for row in gates:
+            why = "" if row["IsOpen"] else f" by {row['ChangedBy']} ({row['Reason']})"
+            state = ("open" if row["IsOpen"] else "closed") + why
+            self.put("gate", str(row["ConfigId"]), state=state)
+
+    def _principals(self) -> None:
+        for row in self.answers["schema"]:
+            self.put("schema", row["name"], owner=row["owner"] or "")
+        for row in self.answers["principals"]:
+            self.put("role" if row["type"].strip() == "R" else "user", row["name"])
+        for row in self.answers["members"]:
+            self.put("role membership", row["role"], row["member"])
+
+    def _objects(self) -> None:
+        for row in self.answers["tables"]:
+            self.put("table", row["name"], lock_escalation=row["lock_escalation_desc"].lower())
+        for row in self.answers["types"]:
+            self.put("type" if row["is_table_type"] else "alias type", row["name"])
+        modules = {row["name"] for row in self.answers["modules"]}
+        for row in self.answers["objects"]:
+            kind = row["type"].strip()
+            if kind not in ("U", "SQ") and row["name"] not in modules:
+                self.put("object", f"{row['name']} ({kind})")
+        for row in self.answers["foreign keys"]:
+            owner = self._named(row["schema_name"], row["owner"])
+            self.put("foreign key", row["name"], owner, to=row["to_table"])
+        for row in self.answers["checks"]:
+            self.catalog[Thing("check", row["name"], row["owner"])] = {
+                "condition": condition_text(row["definition"] or ""),
+                "in force": switch(not row["is_disabled"]),
+                "trusted": switch(not row["is_not_trusted"]),
+            }
+
+    def _columns(self) -> None:
+        for row in self.answers["columns"]:
+            default = row["default_value"]
+            self.catalog[Thing("column", row["name"], row["owner"])] = {
+                "type": _type_text(row),
+                "nullable": switch(row["is_nullable"]),
+                "identity": switch(row["is_identity"]),
+                "computed": value_text(row["computed"]) if row["computed"] else "",
+                "default": value_text(default) if default else "",
+                "default's name": row["default_name"] or "",
+                "collation": row["collation_name"] or "",
+            }
+
+    def _indexes(self) -> None:
+        columns: dict[tuple[int, int], list[Row]] = {}
+        for row in self.answers["index columns"]:
+            columns.setdefault((row["object_id"], row["index_id"]), []).append(row)
+        types = {row["name"] for row in self.answers["types"]}
+        marked = {(row["object_id"], row["index_id"]) for row in self.answers["sequential"]}
+        for row in self.answers["indexes"]:
+            place = row["object_id"], row["index_id"]
+            own = {
+                "role": PRIMARY
+                if row["is_primary_key"]
+                else "unique constraint"
+                if row["is_unique_constraint"]
+                else "index",
+                "unique": switch(row["is_unique"]),
+                "clustered": switch(row["type"] == 1),
+                "columns": ", ".join(
+                    one["name"] + (" descending" if one["is_descending_key"] else "")
+                    for one in columns.get(place, ())
+                    if not one["is_included_column"]
+                ),
+                "included": ", ".join(
+                    sorted(o["name"] for o in columns.get(place, ()) if o["is_included_column"])
+                ),
+                "filter": condition_text(row["filter_definition"] or "")
+                if row["filter_definition"]
+                else "",
+                "row locks": switch(row["allow_row_locks"]),
+                "page locks": switch(row["allow_page_locks"]),
+                "ignores duplicates": switch(row["ignore_dup_key"]),
+                "padded": switch(row["is_padded"]),
+                "fill factor": str(row["fill_factor"]),
+                "in use": switch(not row["is_disabled"]),
+            }
+            if (None, None) not in marked:
+                own["sequential"] = switch(place in marked)
+            name = PRIMARY if row["owner"] in types and row["is_primary_key"] else row["name"]
+            self.catalog[Thing("index", name, row["owner"])] = own
+
+    def _modules(self) -> None:
+        for row in self.answers["modules"]:
+            own = {
+                "text": module_text(row["definition"] or ""),
+                "ANSI_NULLS": switch(row["uses_ansi_nulls"]),
+                "QUOTED_IDENTIFIER": switch(row["uses_quoted_identifier"]),
+            }
+            trigger = row["type"].strip() == "TR"
+            if trigger:
+                own["fires"] = switch(not row["is_disabled"])
+            on = (row["parent"] or "") if trigger else ""
+            self.catalog[Thing("module", row["name"], on)] = own
+        for row in self.answers["triggers"]:
+            if row["schema_name"] != self.schema:
+                name = self._named(row["schema_name"], row["name"])
+                self.put("trigger", name, row["owner"])
+
+    def _queues(self) -> None:
+        for row in self.answers["queues"]:
+            self.put(
+                "queue",
+                row["name"],
+                receive=switch(row["is_receive_enabled"]),
+                enqueue=switch(row["is_enqueue_enabled"]),
+                retention=switch(row["is_retention_enabled"]),
+                poison_handling=switch(row["is_poison_message_handling_enabled"]),
+                activation=switch(row["is_activation_enabled"]),
+                procedure=self._named(row["procedure_schema"], row["procedure_name"] or ""),
+                readers=str(row["max_readers"] or 0),
+                execute_as=row["execute_as"] or "",
+            )
+        for row in self.answers["event notifications"]:
+            thing = Thing("event notification", row["name"], row["queue"])
+            own = self.catalog.setdefault(thing, {"events": "", "service": row["service_name"]})
+            events = [one for one in (own["events"], row["type_desc"]) if one]
+            own["events"] = ", ".join(sorted(events))
+
+    def _services(self) -> None:
+        for row in self.answers["services"]:
+            queue = self._named(row["queue_schema"], row["queue"])
+            self.put("service", row["name"], owner=row["owner"] or "", queue=queue)
+        for row in self.answers["contracts of services"]:
+            self.put("contract", row["contract"], row["service"])
+        for row in self.answers["contracts"]:
+            self.put("contract", row["name"], owner=row["owner"] or "")
+        for row in self.answers["messages of contracts"]:
+            both = row["is_sent_by_initiator"] and row["is_sent_by_target"]
+            by = "any" if both else "initiator" if row["is_sent_by_initiator"] else "target"
+            self.put("message type", row["message_type"], row["contract"], sent_by=by)
+        for row in self.answers["message types"]:
+            self.put(
+                "message type",
+                row["name"],
+                owner=row["owner"] or "",
+                validation=_VALIDATIONS[row["validation"].strip()],
+                schema=row["xml_schema"] or "",
+            )
+        for row in self.answers["broker priorities"]:
+            self.put(
+                "broker priority",
+                row["name"],
+                contract=row["contract"] or "ANY",
+                local_service=row["local_service"] or "ANY",
+                remote_service=row["remote_service_name"] or "ANY",
+                level=str(row["priority"]),
+            )
+
+    def _permissions(self) -> None:
+        for row in self.answers["permissions"]:
+            kind = _CLASSES.get(row["class_desc"], row["class_desc"].replace("_", " "))
+            name = row["other_name"] or ""
+            if kind == "OBJECT":
+                name = self._named(row["schema_name"], row["object_name"])
+            if row["minor_id"]:
+                name += f".{row['column_name']}"
+            if kind == "DATABASE" and row["permission_name"] == "CONNECT":
+                continue
+            where = kind if kind == "DATABASE" else f"{kind} {name}"
+            self.put(
+                "permission",
+                f"{row['permission_name']} to {row['grantee']}",
+                where,
+                state=_STATES[row["state"].strip()],
+            )
+
+    def _marks(self) -> None:
+        for row in self.answers["marks"]:
+            kind = _MARKED.get(row["class"])
+            if row["class"] == 1:
+                kind = "QUEUE" if (row["type"] or "").strip() == "SQ" else "TABLE"
+            self.put("mark", kind or "?", row["name"])
+
+    def _named(self, schema: str | None, name: str | None) -> str:
+        own = schema is None or schema == self.schema
+        return "?" if name is None else name if own else f"{schema}.{name}"
+
+
+def _type_text(row: Row) -> str:
+    """A column's type with its length or scale."""
+    name: str = row["type_name"]
+    if name in _COUNTED:
+        length = row["max_length"]
+        shown = "max" if length == -1 else str(length // (2 if name in BOUND else 1))
+        return f"{name}({shown})"
+    if name in _SCALED:
+        return f"{name}({row['scale']})"
+    if name in ("decimal", "numeric"):
+        return f"{name}({row['precision']}, {row['scale']})"
+    return name

@@ -1,0 +1,293 @@
+"""What the rendered files of one database make, read from their statements.
+
+The files are what a reviewer saw, so they decide; no second list of objects is kept anywhere. A
+statement counts wherever it stands, whatever IF is around it: the files are written so that every
+branch leads to the same end. Constant texts given to sp_executesql are read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache, singledispatchmethod
+
+from redial.deploy.fingerprint.expressions import module_text
+from redial.deploy.fingerprint.model import OFF, ON, Catalog, Properties, Thing, switch
+from redial.deploy.fingerprint.tables import Tables
+from redial.tsql import parse_batch, split_batches
+from redial.tsql.ast import (
+    AlterIndex,
+    AlterQueue,
+    AlterRole,
+    AlterService,
+    AlterTableSet,
+    Batch,
+    CreateBrokerPriority,
+    CreateContract,
+    CreateEventNotification,
+    CreateIndex,
+    CreateMessageType,
+    CreateQueue,
+    CreateRole,
+    CreateSchema,
+    CreateService,
+    CreateTable,
+    CreateTableType,
+    CreateTrigger,
+    CreateUser,
+    DataType,
+    ExecuteProcedure,
+    ExecuteString,
+    Identifier,
+    Insert,
+    Literal,
+    ModuleDefinition,
+    Node,
+    ObjectName,
+    Permission,
+    Values,
+    Variable,
+)
+from redial.tsql.ast.broker import QueueDefinition
+
+ANY_TEXT = ""
+"""Text of a module that is the user's own: the hook, made once and never replaced."""
+SETTINGS = "@wanted"
+"""The table variable of 92_settings that lists the choices."""
+_NO_VALIDATION = "NONE"
+
+
+def wanted(files: Mapping[str, str], schema: str, *, elsewhere: bool = False) -> Catalog:
+    """Everything the files of one database make. files: texts by name, in order of installation.
+
+    elsewhere: instead, what they make in the other database, by its sp_executesql.
+    """
+    reader = _Reader(schema, elsewhere)
+    for name, text in files.items():
+        reader.file = name
+        for batch in split_batches(text):
+            reader.batch(_parsed(batch.sql), batch.sql)
+    contracts = {
+        thing.name for thing in reader.catalog if thing.kind == "contract" and not thing.of
+    }
+    return {  # an earlier version's contract is added to its service only where it still is
+        thing: own
+        for thing, own in reader.catalog.items()
+        if thing.kind != "contract" or thing.name in contracts
+    }
+
+
+@lru_cache(maxsize=500)
+def _parsed(text: str) -> Batch:
+    return parse_batch(text)
+
+
+class _Reader:
+    """Walks statements and notes what they make."""
+
+    def __init__(self, schema: str, elsewhere: bool) -> None:
+        self.schema = schema
+        self.elsewhere = elsewhere
+        self.catalog: Catalog = {}
+        self.tables = Tables(self.catalog, self.local)
+        self.file = ""
+        self.dynamic = False
+
+    def batch(self, batch: Batch, text: str) -> None:
+        """One batch; a module is the whole of it, and what it does when it runs is not looked at."""
+        for statement in batch.statements:
+            if isinstance(statement, ModuleDefinition):
+                self._module(statement, text)
+                continue
+            for node in statement.walk():
+                if isinstance(node, ExecuteProcedure) or self.dynamic or not self.elsewhere:
+                    self.note(node)
+
+    def local(self, name: ObjectName) -> str:
+        """A name as things of this model are called."""
+        if name.schema is None or name.schema == self.schema:
+            return name.name
+        return f"{name.schema}.{name.name}"
+
+    def put(self, kind: str, name: str, of: str = "", **properties: str) -> Properties:
+        """Add properties to a thing."""
+        own = self.catalog.setdefault(Thing(kind, name, of), {})
+        own.update({key.replace("_", " "): value for key, value in properties.items()})
+        return own
+
+    def _module(self, statement: ModuleDefinition, text: str) -> None:
+        if self.elsewhere:
+            return
+        mine = ANY_TEXT if self.dynamic else module_text(text)
+        on = self.local(statement.table) if isinstance(statement, CreateTrigger) else ""
+        own = self.put("module", self.local(statement.name), on, text=mine)
+        if not self.dynamic:
+            own |= {"ANSI_NULLS": ON, "QUOTED_IDENTIFIER": ON}
+        if isinstance(statement, CreateTrigger):
+            own["fires"] = ON
+
+    @singledispatchmethod
+    def note(self, node: Node) -> None:
+        """A node that makes nothing."""
+
+    @note.register
+    def _(self, node: CreateTable) -> None:
+        if node.name.schema is not None:
+            self.tables.table(node)
+
+    @note.register
+    def _(self, node: CreateTableType) -> None:
+        self.tables.table_type(node)
+
+    @note.register
+    def _(self, node: CreateIndex) -> None:
+        self.tables.index(node)
+
+    @note.register
+    def _(self, node: AlterIndex) -> None:
+        self.tables.change_index(node)
+
+    @note.register
+    def _(self, node: AlterTableSet) -> None:
+        for option in node.options:
+            if option.name == "LOCK_ESCALATION" and isinstance(option.value, Identifier):
+                self.put("table", self.local(node.name), lock_escalation=option.value.text.lower())
+
+    @note.register
+    def _(self, node: QueueDefinition) -> None:
+        name = self.local(node.name)
+        if isinstance(node, CreateQueue):
+            self.put("queue", name, receive=switch(node.status is not False), enqueue=ON)
+            self.put("queue", name, activation=OFF, procedure="", readers="0", execute_as="")
+        if node.retention is not None:
+            self.put("queue", name, retention=switch(node.retention))
+        if node.poison_handling is not None:
+            self.put("queue", name, poison_handling=switch(node.poison_handling))
+        active = node.activation
+        if isinstance(node, (CreateQueue, AlterQueue)) and active and active.procedure:
+            self.put(
+                "queue",
+                name,
+                activation=switch(active.status),
+                procedure=self.local(active.procedure),
+                readers=str(active.max_readers),
+                execute_as=_word(active.execute_as),
+            )
+
+    @note.register
+    def _(self, node: CreateService) -> None:
+        self.put("service", node.name.text, owner=_word(node.owner), queue=self.local(node.queue))
+        for contract in node.contracts:
+            self.put("contract", contract.text, node.name.text)
+
+    @note.register
+    def _(self, node: AlterService) -> None:
+        for change in node.changes:
+            if change.verb == "ADD":
+                self.put("contract", change.contract.text, node.name.text)
+
+    @note.register
+    def _(self, node: CreateContract) -> None:
+        self.put("contract", node.name.text, owner=_word(node.owner))
+        for message in node.messages:
+            own = message.message_type.text, node.name.text
+            self.put("message type", *own, sent_by=message.sent_by.lower())
+
+    @note.register
+    def _(self, node: CreateMessageType) -> None:
+        self.put(
+            "message type",
+            node.name.text,
+            owner=_word(node.owner),
+            validation=(node.validation or _NO_VALIDATION).lower(),
+            schema=self.local(node.schema_collection) if node.schema_collection else "",
+        )
+
+    @note.register
+    def _(self, node: CreateBrokerPriority) -> None:
+        self.put(
+            "broker priority",
+            node.name.text,
+            contract=_word(node.contract),
+            local_service=_word(node.local_service),
+            remote_service=_word(node.remote_service),
+            level=str(node.level),
+        )
+
+    @note.register
+    def _(self, node: CreateEventNotification) -> None:
+        if node.queue is not None:
+            own = node.name.text, self.local(node.queue)
+            events = ", ".join(sorted(node.events))
+            self.put("event notification", *own, events=events, service=_word(node.service))
+
+    @note.register
+    def _(self, node: CreateSchema) -> None:
+        self.put("schema", node.name.text, owner=_word(node.owner))
+
+    @note.register
+    def _(self, node: CreateUser) -> None:
+        self.put("user", node.name.text)
+
+    @note.register
+    def _(self, node: CreateRole) -> None:
+        self.put("role", node.name.text)
+
+    @note.register
+    def _(self, node: AlterRole) -> None:
+        if node.action == "ADD MEMBER":
+            self.put("role membership", node.name.text, node.argument.text)
+
+    @note.register
+    def _(self, node: Permission) -> None:
+        where = node.securable
+        on = "DATABASE"
+        if where is not None:
+            on = f"{where.kind or 'OBJECT'} {self.local(where.name)}"
+        for permission in node.permissions:
+            for column in permission.columns or [""]:
+                for principal in node.principals:
+                    part = f"{permission.name} to {principal.text}"
+                    state = node.verb.lower() + (" with option" if node.grant_option else "")
+                    self.put("permission", part, on + (f".{column}" if column else ""), state=state)
+
+    @note.register
+    def _(self, node: ExecuteProcedure) -> None:
+        if not isinstance(node.procedure, ObjectName):
+            return
+        given = [a.value.value for a in node.arguments[:2] if isinstance(a.value, Literal)]
+        if node.procedure.name == "usp_Mark" and len(given) >= 2 and not self.elsewhere:
+            self.put("mark", str(given[0]), str(given[1]))
+        if (node.procedure.database is not None) is not self.elsewhere:
+            return
+        if node.procedure.name == "sp_executesql" and isinstance(node.arguments[0].value, Literal):
+            self._text(str(given[0]))
+
+    @note.register
+    def _(self, node: ExecuteString) -> None:
+        if isinstance(node.command, Literal):
+            self._text(str(node.command.value))
+
+    @note.register
+    def _(self, node: Insert) -> None:
+        """The choices of 92_settings."""
+        if not isinstance(node.target, Variable) or node.target.name != SETTINGS:
+            return
+        if "_settings." in self.file and isinstance(node.source, Values):
+            for name, value, *_rest in node.source.rows:
+                if isinstance(name, Literal) and isinstance(value, Literal):
+                    self.put("setting", str(name.value), value=str(value.value))
+
+    def _text(self, text: str) -> None:
+        """A constant text that is run."""
+        before, self.dynamic = self.dynamic, True
+        self.batch(_parsed(text), text)
+        self.dynamic = before
+
+
+def _word(value: object) -> str:
+    """A name however it is written."""
+    if isinstance(value, Identifier):
+        return value.text
+    if isinstance(value, Literal):
+        return str(value.value)
+    return "" if value is None or isinstance(value, DataType) else str(value)
