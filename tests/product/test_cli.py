@@ -13,7 +13,7 @@ import pytest
 import tasks
 from redial.cli import configs, server
 from redial.cli.broker import broker
-from redial.cli.deploy import deploy
+from redial.cli.deploy import deploy, uninstall, verify
 from redial.cli.errors import UserError, command, explained
 from redial.cli.init import init
 from redial.cli.lint import lint
@@ -30,6 +30,9 @@ from redial_lab.probe import Finding, probes, run
 from redial_lab.probe.ports import odbc
 from redial_lab.scenarios.client_load import Load, Run, call_text, demo_config
 from redial_lab.scenarios.sender import ClientCount
+
+REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
+"""The console command, whose script is not on every path."""
 
 
 def status_of(function, *arguments, **options):
@@ -185,6 +188,39 @@ def test_system_databases_are_refused_before_anything_is_sent(database):
         open_server(text),
     ):
         pass
+
+
+@pytest.mark.parametrize("called", [deploy, uninstall, verify])
+def test_without_a_named_server_nothing_is_deployed_looked_at_or_removed(
+    called, capsys, monkeypatch
+):
+    monkeypatch.delenv("REDIAL_SERVER", raising=False)
+    assert status_of(called, "audit") == 1
+    error = capsys.readouterr().err
+    assert "--server: is missing" in error and "--server embedded" in error
+
+
+@pytest.mark.parametrize("called", [deploy, uninstall, verify])
+@pytest.mark.parametrize("secret", ["", "  "])
+def test_an_empty_secret_is_an_error_and_not_the_embedded_broker(
+    called, secret, capsys, monkeypatch
+):
+    assert status_of(called, "audit", secret) == 1
+    assert "--server: is empty" in capsys.readouterr().err
+    monkeypatch.setenv("REDIAL_SERVER", secret)
+    assert status_of(called, "audit") == 1
+    assert "REDIAL_SERVER: is empty" in capsys.readouterr().err
+
+
+def test_an_empty_server_option_reaches_the_command_as_one():
+    done = subprocess.run(
+        [*REDIAL, "verify", "--server", ""],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 1 and "--server: is empty" in done.stderr
 
 
 def test_the_server_may_come_from_the_environment(monkeypatch):

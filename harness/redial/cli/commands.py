@@ -10,6 +10,9 @@ from invoke.context import Context
 from invoke.tasks import task
 
 _SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_SERVER"
+_NAMED = (
+    "an ODBC connection string, or 'embedded' for a broker that goes away; also from REDIAL_SERVER"
+)
 _CONFIG = "name of a file in sql/configs"
 _DATABASE = "database to work in, instead of the one the connection string names"
 
@@ -82,7 +85,7 @@ def render(_: Context, config: str = "", check: bool = False) -> None:
 @task(
     help={
         "config": _CONFIG,
-        "server": _SERVER,
+        "server": _NAMED,
         "database": _DATABASE,
         "create": "make the database if it is not there",
         "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
@@ -92,7 +95,7 @@ def render(_: Context, config: str = "", check: bool = False) -> None:
 def deploy(
     _: Context,
     config: str = "audit",
-    server: str = "",
+    server: str | None = None,
     database: str = "",
     create: bool = False,
     mutant: str = "",
@@ -101,13 +104,13 @@ def deploy(
     """Install a configuration and verify it; doing it twice is harmless."""
     from redial.cli.deploy import deploy as run
 
-    run(config, server or None, database or None, create, mutant or None, wait_seconds)
+    run(config, server, database or None, create, mutant or None, wait_seconds)
 
 
 @task(
     help={
         "config": _CONFIG,
-        "server": _SERVER,
+        "server": _NAMED,
         "database": _DATABASE,
         "purge_data": "drop tables, roles and schema too",
         "purge_rows": "with --purge-data: how many rows may be lost; the refusal names them",
@@ -117,7 +120,7 @@ def deploy(
 def uninstall(
     _: Context,
     config: str = "audit",
-    server: str = "",
+    server: str | None = None,
     database: str = "",
     purge_data: bool = False,
     purge_rows: int = 0,
@@ -126,15 +129,17 @@ def uninstall(
     """Drain a configuration's dialogs and remove it; tables stay."""
     from redial.cli.deploy import uninstall as run
 
-    run(config, server or None, database or None, purge_data, purge_rows, wait_seconds)
+    run(config, server, database or None, purge_data, purge_rows, wait_seconds)
 
 
-@task(help={"config": _CONFIG, "server": _SERVER, "database": _DATABASE})
-def verify(_: Context, config: str = "audit", server: str = "", database: str = "") -> None:
+@task(help={"config": _CONFIG, "server": _NAMED, "database": _DATABASE})
+def verify(
+    _: Context, config: str = "audit", server: str | None = None, database: str = ""
+) -> None:
     """Look whether an installation is whole."""
     from redial.cli.deploy import verify as run
 
-    run(config, server or None, database or None)
+    run(config, server, database or None)
 
 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
@@ -221,7 +226,9 @@ def explore(
         "keep": "leave the database, to look at it",
     },
 )
-def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bool = False) -> None:
+def scenario(
+    _: Context, name: str, server: str | None = None, mutant: str = "", keep: bool = False
+) -> None:
     """Tell one story of load and trouble on a server, and account for every message."""
     from redial_lab.commands.scenario import scenario as run
 
@@ -236,7 +243,9 @@ def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bo
         "evidence": "folder for a real server's record; evidence/live by default",
     }
 )
-def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence: str = "") -> None:
+def probe(
+    _: Context, server: str | None = None, name: str = "", json: str = "", evidence: str = ""
+) -> None:
     """Ask a server what no document says; exit status 1 when it differs from our choices."""
     from redial_lab.commands.probe import probe as run
 
@@ -345,7 +354,7 @@ def torture(
     workers: int = 1,
     replay: str = "",
     shrink: bool = True,
-    server: str = "",
+    server: str | None = None,
 ) -> None:
     """Callers of every kind and trouble that is never polite; every message accounted for."""
     from redial_lab.commands.torture import torture as run

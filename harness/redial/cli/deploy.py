@@ -25,7 +25,7 @@ def deploy(
     comparison only; there is nothing of ours to verify then.
     """
     model = load_named(config)
-    with open_server(server, database, create) as target:
+    with open_server(server, database, create, must_be_named=True) as target:
         what = f"{config}, COMPARISON ONLY: {mutant}," if mutant else config
         print(f"deploying {what} to {target.label}")
         connect = connect_odbc(target.odbc)
@@ -53,7 +53,7 @@ def uninstall(
 ) -> None:
     """Drain and remove a config; tables stay unless ``purge_data``, and rows beyond ``purge_rows``."""
     model = load_named(config)
-    with open_server(server, database) as target:
+    with open_server(server, database, must_be_named=True) as target:
         print(f"uninstalling {config} from {target.label}")
         report = remove(
             model,
@@ -70,7 +70,7 @@ def uninstall(
 def verify(config: str, server: str | None = None, database: str | None = None) -> int:
     """Look whether an installation is whole; 1 when it is not."""
     model = load_named(config)
-    with open_server(server, database) as target:
+    with open_server(server, database, must_be_named=True) as target:
         findings = findings_of(model, connect_odbc(target.odbc))
     for line in findings:
         print(line)

@@ -62,7 +62,12 @@ def init(folder: str, name: str = "messages") -> None:
     project = Project(root)
     rendered = write(load(project.configs / f"{name}.toml"), project.generated / name)
     print(f"  {project.generated / name}: {len(rendered)} files")
-    print(f"Next: cd {folder}, look at sql/configs/{name}.toml, then redial deploy --config {name}")
+    print(
+        print(
+            f"Next: cd {folder}, look at sql/configs/{name}.toml, "
+            f"then redial deploy --config {name} --server embedded"
+        )
+    )
 
 
 def _config(name: str) -> str:

@@ -92,15 +92,19 @@ def _log(process: subprocess.Popen[str]) -> deque[str]:
 
 @contextmanager
 def open_server(
-    server: str | None, database: str | None = None, create: bool = False
+    server: str | None,
+    database: str | None = None,
+    create: bool = False,
+    *,
+    must_be_named: bool = False,
 ) -> Iterator[Server]:
     """The server ``--server`` (or REDIAL_SERVER) names, with a database to work in.
 
     embedded: a fresh broker with an empty database, gone when the block ends. Anything else is an
     ODBC connection string; it or ``database`` must name a user database, made when ``create``.
-    Raises UserError.
+    must_be_named: nothing said is no wish for the embedded broker. Raises UserError.
     """
-    text = server or os.environ.get("REDIAL_SERVER") or EMBEDDED
+    text = named_server(server, must_be_named)
     if text == EMBEDDED:
         with broker_process() as broker:
             own = database or "redial"
@@ -118,6 +122,31 @@ def open_server(
     if create:
         create_database(odbc, name)
     yield Server(_label(with_database(odbc, name)), with_database(odbc, name))
+
+
+def named_server(server: str | None, must_be_named: bool = False) -> str:
+    """What names the server: the option, else REDIAL_SERVER, else the word for the embedded broker.
+
+    An empty text is an error, never a default: it is what a secret that was not set looks like.
+    Raises UserError; also when nothing names one and ``must_be_named``.
+    """
+    for what, text in (("--server", server), ("REDIAL_SERVER", os.environ.get("REDIAL_SERVER"))):
+        if text is not None and not text.strip():
+            raise UserError(
+                what,
+                "is empty: is the secret or variable behind it set?",
+                f"pass an ODBC connection string, or '{EMBEDDED}'",
+            )
+        if text is not None:
+            return text
+    if must_be_named:
+        raise UserError(
+            "--server",
+            "is missing, and so is REDIAL_SERVER: nothing says which server is meant",
+            f"add --server with an ODBC connection string, or --server {EMBEDDED} for a broker "
+            "that goes away with the command",
+        )
+    return EMBEDDED
 
 
 def connection_string(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from redial.cli.errors import UserError, command
-from redial.cli.server import EMBEDDED, connection_string
+from redial.cli.server import EMBEDDED, connection_string, named_server
 from redial.paths import EVIDENCE
 from redial.server import OURS, label_of
 
@@ -28,7 +27,9 @@ MARKS = {
 
 
 @command
-def probe(server: str = "", name: str = "", json_file: str = "", evidence: str = "") -> int:
+def probe(
+    server: str | None = None, name: str = "", json_file: str = "", evidence: str = ""
+) -> int:
     """Run all probes, or the one named; 1 when an answer is not the embedded broker's default.
 
     server: 'embedded' (virtual time), or an ODBC connection string. json_file: the findings as a
@@ -64,12 +65,12 @@ def probe(server: str = "", name: str = "", json_file: str = "", evidence: str =
 
 
 @contextmanager
-def _ports(server: str) -> Iterator[Callable[[], Any]]:
+def _ports(server: str | None) -> Iterator[Callable[[], Any]]:
     """What opens a session of the server."""
     from redial.server import Server, with_database
     from redial_lab.probe.ports import embedded, odbc
 
-    text = server or os.environ.get("REDIAL_SERVER") or EMBEDDED
+    text = named_server(server)
     if text == EMBEDDED:
         yield embedded()
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from redial.cli.errors import UserError, command
-from redial.cli.server import EMBEDDED, connection_string
+from redial.cli.server import EMBEDDED, connection_string, named_server
 from redial.render.quoting import literal, quote_name
 from redial.server import Server, label_of, with_database
 from redial_lab.scenarios.all import SCENARIOS, summary
@@ -26,7 +25,7 @@ RIGHTS = ("CREATE ANY DATABASE", "ALTER ANY CONNECTION", "VIEW SERVER STATE")
 
 
 @command
-def scenario(name: str, server: str = "", mutant: str = "", keep: bool = False) -> int:
+def scenario(name: str, server: str | None = None, mutant: str = "", keep: bool = False) -> int:
     """Tell one story; 1 when its verdict is not clean. LIST lists them.
 
     server: 'embedded' (also from REDIAL_SERVER) or an ODBC connection string; the story makes a
@@ -49,7 +48,7 @@ def scenario(name: str, server: str = "", mutant: str = "", keep: bool = False) 
     console.print(f"[bold]{name}[/]: {summary(name)}", highlight=False)
     for difference in story.differs:
         console.print(f"  servers differ: {difference}", highlight=False, markup=False)
-    with _port(server or os.environ.get("REDIAL_SERVER") or EMBEDDED, story, keep) as port:
+    with _port(named_server(server), story, keep) as port:
         return _tell(console, story, port, mutant or None)
 
 

@@ -44,7 +44,7 @@ def torture(
     workers: int = 1,
     replay: str = "",
     shrink: bool = True,
-    server: str = "",
+    server: str | None = None,
 ) -> int:
     """Run trials; 1 when one finds something, or when a variant had no acknowledged message.
 
@@ -53,7 +53,7 @@ def torture(
     console = Console()
     if replay:
         return _replay(console, Path(replay))
-    if server:
+    if server is not None:
         config = config or LIVE
     names = chosen(config)
     if not names:
@@ -69,7 +69,7 @@ def torture(
         mutant or None,
         workers,
     )
-    if server:
+    if server is not None:
         return _live(console, server, order)
     console.print(
         f"{len(names)} variants, seeds from {seed} on, about {messages} messages a trial ({EMBEDDED_LABEL})",
