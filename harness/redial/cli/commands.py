@@ -13,6 +13,7 @@ _SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_
 _NAMED = (
     "an ODBC connection string, or 'embedded' for a broker that goes away; also from REDIAL_SERVER"
 )
+_FROM = "folder with rendered files to use instead of sql/generated/NAME: a CI's artefact"
 _CONFIG = "name of a file in sql/configs"
 _DATABASE = "database to work in, instead of the one the connection string names"
 
@@ -90,6 +91,8 @@ def render(_: Context, config: str = "", check: bool = False) -> None:
         "create": "make the database if it is not there",
         "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
         "wait_seconds": "how long a change of choices waits for what is in the way; 60 by default",
+        "plan": "file of plan --out: refused when the server is not as it was then",
+        "from": _FROM,
     }
 )
 def deploy(
@@ -100,11 +103,14 @@ def deploy(
     create: bool = False,
     mutant: str = "",
     wait_seconds: int = 60,
+    plan: str = "",
+    from_: str = "",
 ) -> None:
-    """Install a configuration and verify it; doing it twice is harmless."""
+    """Install what sql/generated holds and verify it; where nothing differs, nothing is done."""
     from redial.cli.deploy import deploy as run
 
-    run(config, server, database or None, create, mutant or None, wait_seconds)
+    chosen = (config, server, database or None, create, mutant or None)
+    run(*chosen, wait_seconds, plan or None, from_ or None)
 
 
 @task(
@@ -132,14 +138,45 @@ def uninstall(
     run(config, server, database or None, purge_data, purge_rows, wait_seconds)
 
 
-@task(help={"config": _CONFIG, "server": _NAMED, "database": _DATABASE})
+@task(help={"config": _CONFIG, "server": _NAMED, "database": _DATABASE, "from": _FROM})
 def verify(
-    _: Context, config: str = "audit", server: str | None = None, database: str = ""
+    _: Context,
+    config: str = "audit",
+    server: str | None = None,
+    database: str = "",
+    from_: str = "",
 ) -> None:
-    """Look whether an installation is whole."""
+    """Look whether an installation is what its files make, in both directions."""
     from redial.cli.deploy import verify as run
 
-    run(config, server, database or None)
+    run(config, server, database or None, from_ or None)
+
+
+@task(
+    help={
+        "config": _CONFIG,
+        "server": _NAMED,
+        "database": _DATABASE,
+        "format": "text or json",
+        "out": "file to write it to as json, for deploy --plan",
+        "from": _FROM,
+        "sql": "print what would run, too",
+    }
+)
+def plan(
+    _: Context,
+    config: str = "audit",
+    server: str | None = None,
+    database: str = "",
+    format: str = "text",
+    out: str = "",
+    from_: str = "",
+    sql: bool = False,
+) -> None:
+    """Say what a deployment would change, and change nothing; 0 nothing, 2 changes, 3 blocked."""
+    from redial.cli.deploy import plan as run
+
+    run(config, server, database or None, format, out or None, from_ or None, sql)
 
 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})

@@ -36,18 +36,36 @@ def apply(
     progress: Progress | None = None,
     mutant: str | None = None,
     *,
+    files: Mapping[str, str] | None = None,
     wait_seconds: int | None = None,
 ) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
 
+    files: as rendered and reviewed; None renders them now.
     wait_seconds: how long a change of choices waits for what is in its way, 60 by default.
     ``mutant`` installs a known-bad variant instead (``redial.render.mutant_names``), to be caught.
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
-    files = render(config, mutant=mutant)
+    files = files if files is not None else render(config, mutant=mutant)
     said = {} if wait_seconds is None else {"redial.wait_seconds": wait_seconds}
     parts = [(name, files[name]) for name in installation(files)]
     return _send(config, connect, parts, progress, said)
+
+
+def mend(config: Config, connect: Connect, statements: Mapping[str, list[str]]) -> DeployReport:
+    """Run single statements, by database, under the lock of deployments. Raises DeployError."""
+    report = DeployReport()
+    with closing(connect()) as connection:
+        connection.autocommit = True
+        with _exclusive(connection, config):
+            home = _scalar(connection, "SELECT DB_NAME();", ())
+            for database, texts in statements.items():
+                use(connection, database)
+                for text in texts:
+                    _run_batch(connection, "repair", 1, text)
+                    report.batches += 1
+            use(connection, home)
+    return report
 
 
 def installation(files: Iterable[str]) -> list[str]:

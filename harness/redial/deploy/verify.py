@@ -2,47 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from redial.config import Config
 from redial.config.choices import Signing
 from redial.deploy.apply import installation, use
 from redial.deploy.errors import DeployError
-from redial.deploy.fingerprint import CannotSee, Thing, compare, found, next_step, wanted
+from redial.deploy.fingerprint import (
+    CannotSee,
+    Catalog,
+    Difference,
+    Thing,
+    compare,
+    found,
+    next_step,
+    wanted,
+)
+from redial.deploy.fingerprint.repair import DEPLOY
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules
 from redial.render.quoting import literal, quote_name
 
 
-def verify(config: Config, connect: Connect) -> list[str]:
-    """Findings, one sentence each with the next command; an empty list means all is well."""
-    files = render(config)
+@dataclass(frozen=True)
+class Look:
+    """What was seen in one database of an installation."""
+
+    database: str
+    wanted: Catalog
+    """By the files."""
+    found: Catalog
+    """Empty where nothing could be seen."""
+    differences: list[Difference]
+    others: list[str]
+    """Findings that are no difference of the catalog, each with its next step."""
+    unseen: bool = False
+    """Nothing could be looked at: ``others`` says why."""
+
+    @property
+    def installed(self) -> bool:
+        """Whether there is anything of the configuration."""
+        return any(thing.kind == "schema" for thing in self.found)
+
+
+def verify(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[str]:
+    """Findings, one sentence each with the next command; an empty list means all is well.
+
+    files: as rendered; None renders them. Raises the driver's errors.
+    """
+    findings: list[str] = []
+    for one in look(config, connect, files):
+        findings += one.others
+        if one.installed:
+            findings += [
+                f"{difference}. Next: {next_step(difference, config.schema_name)}"
+                for difference in one.differences
+            ]
+    return findings
+
+
+def look(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[Look]:
+    """Each database of an installation beside its files. Raises the driver's errors."""
+    rendered = dict(files) if files is not None else render(config)
+    looks = []
     with closing(connect()) as connection:
         connection.autocommit = True
-        findings: list[str] = []
         apart = config.target.database is not None
-        home = _rows(connection, "SELECT DB_NAME();")[0][0] if apart else ""
+        home = _rows(connection, "SELECT DB_NAME();")[0][0]
         for here in sides(config):
             if apart:
+                database = home if here.initiator else config.target.database or ""
                 try:
-                    use(connection, home if here.initiator else config.target.database or "")
+                    use(connection, database)
                 except DeployError as error:
-                    findings.append(f"{error.text} Next: invoke deploy.")
+                    looks.append(Look(database, {}, {}, [], [f"{error.text} Next: {DEPLOY}"], True))
                     continue
-            own = {
-                name.removeprefix(here.folder): files[name]
-                for name in files
-                if name.startswith(here.folder) and "/" not in name.removeprefix(here.folder)
-            }
-            from_sender = {} if here.initiator else files
-            findings += [
-                *_database(connection),
-                *_differences(connection, config, own, from_sender),
-                *_principal(connection, config, own),
-                *(_other_database(connection, config, here) if here.apart else ()),
-            ]
-        return findings
+            looks.append(_side(connection, config, here, rendered))
+    return looks
+
+
+def _side(connection: Any, config: Config, here: Side, files: dict[str, str]) -> Look:
+    """One database. The sender's files make something in the target's, too."""
+    schema = config.schema_name
+    own = {
+        name.removeprefix(here.folder): files[name]
+        for name in files
+        if name.startswith(here.folder) and "/" not in name.removeprefix(here.folder)
+    }
+    as_written = wanted({name: own[name] for name in installation(own)}, schema)
+    if not here.initiator:
+        senders = {name: files[name] for name in installation(files)}
+        as_written |= wanted(senders, schema, elsewhere=True)
+    others = [
+        *_database(connection),
+        *_principal(connection, config, own),
+        *(_other_database(connection, config, here) if here.apart else ()),
+    ]
+    database = _rows(connection, "SELECT DB_NAME();")[0][0]
+    try:
+        there = found(connection, schema, as_written)
+    except CannotSee as error:
+        return Look(database, as_written, {}, [], [str(error)], True)
+    if Thing("schema", schema) not in there:
+        others = [f"there is no schema {quote_name(schema)} in this database. Next: redial deploy."]
+    differences = [
+        difference
+        for difference in compare(as_written, there)
+        if difference.thing != Thing("role membership", "db_owner", config.roles.module)
+    ]
+    return Look(database, as_written, there, differences, others)
 
 
 def _rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
@@ -59,34 +130,6 @@ def _database(connection: Any) -> list[str]:
     if rows and rows[0][0]:
         return []
     return ["Service Broker is off in this database. Next: invoke deploy."]
-
-
-def _differences(
-    connection: Any, config: Config, files: dict[str, str], from_sender: dict[str, str]
-) -> list[str]:
-    """Everything that is not as the files of this database make it, in both directions.
-
-    from_sender: files of the sender's database, which make something here too.
-    """
-    schema = config.schema_name
-    as_written = wanted({name: files[name] for name in installation(files)}, schema)
-    as_written |= wanted(
-        {name: text for name, text in from_sender.items() if name in installation(from_sender)},
-        schema,
-        elsewhere=True,
-    )
-    try:
-        there = found(connection, schema, as_written)
-    except CannotSee as error:
-        return [str(error)]
-    if Thing("schema", schema) not in there:
-        return [f"there is no schema {quote_name(schema)} in this database. Next: redial deploy."]
-    lines = [
-        f"{difference}. Next: {next_step(difference, schema)}"
-        for difference in compare(as_written, there)
-        if difference.thing != Thing("role membership", "db_owner", config.roles.module)
-    ]
-    return lines
 
 
 def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[str]:

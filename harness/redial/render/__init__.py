@@ -1,6 +1,6 @@
 """Configs and templates to ``sql/generated``: deterministic, committed, checked."""
 
-from redial.render.files import check, write
+from redial.render.files import check, read, write
 from redial.render.mutants import Mutant, comparator_names, find_mutant, mutant_names
 from redial.render.renderer import RenderError, render, signed_modules
 from redial.render.sides import Side, sides
@@ -13,6 +13,7 @@ __all__ = [
     "comparator_names",
     "find_mutant",
     "mutant_names",
+    "read",
     "render",
     "sides",
     "signed_modules",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from redial.config import Config
 from redial.paths import SQL
-from redial.render.renderer import render
+from redial.render.renderer import SUMS, render
 
 
 def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
@@ -26,6 +27,31 @@ def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
         (directory / name).unlink()
         changed.append(directory / name)
     return changed
+
+
+def read(directory: Path) -> dict[str, str]:
+    """The rendered files of a folder, for deploying what was reviewed.
+
+    Raises ValueError when one is not what SHA256SUMS says, is missing there, or is not named in it.
+    """
+    sums = directory / SUMS
+    if not sums.is_file():
+        raise ValueError(
+            f"{directory} has no {SUMS}: it is no folder that redial render has written"
+        )
+    said = dict(line.split("  ", 1)[::-1] for line in sums.read_text("utf-8").splitlines())
+    present = _present(directory) - {SUMS}
+    wrong = [f"{name} is missing" for name in said if name not in present]
+    wrong += [f"{name} is not in {SUMS}" for name in present if name not in said]
+    wrong += [
+        f"{name} was changed after it was rendered"
+        for name in said
+        if name in present
+        and hashlib.sha256((directory / name).read_bytes()).hexdigest() != said[name]
+    ]
+    if wrong:
+        raise ValueError("; ".join(sorted(wrong)))
+    return {name: (directory / name).read_bytes().decode("utf-8") for name in said}
 
 
 def _present(directory: Path) -> set[str]:

@@ -97,6 +97,10 @@ class _Source:
         return ".".join(name.split(".")[:2])
 
 
+SUMS = "SHA256SUMS"
+"""File with the digest of every other file of a folder, as sha256sum -c reads it."""
+
+
 def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
     """Every file of ``sql/generated/<name>`` by name, in the order of installation.
 
@@ -109,7 +113,7 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
     for here in sides(config):
         for name, text in _render_side(config, here, root, mutant).items():
             files[here.folder + name] = text
-    files["SHA256SUMS"] = "".join(
+    files[SUMS] = "".join(
         f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
     )
     return files

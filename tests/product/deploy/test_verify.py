@@ -342,6 +342,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "setting pool.size is missing",
         DEPLOY,
     ),
+    "other files were deployed last": (
+        "UPDATE audit.DeploymentHistory SET ContentHash = N'0123';",
+        "deployment last: content is 0123, not ",
+        DEPLOY,
+    ),
     "a closed gate": (
         "UPDATE audit.Gate SET IsOpen = 0, Reason = N'lunch';",
         "gate 1: state is closed by",

@@ -9,6 +9,7 @@ from redial.deploy.fingerprint.expressions import condition_text, module_text, v
 from redial.deploy.fingerprint.model import Catalog, Thing, switch
 from redial.deploy.fingerprint.queries import QUESTIONS, contents, questions
 from redial.deploy.fingerprint.tables import PRIMARY
+from redial.deploy.fingerprint.wanted import HISTORY
 from redial.quoting import quote_name
 
 NAMED = ("user", "role", "service", "contract", "message type", "broker priority")
@@ -50,9 +51,8 @@ def found(connection: Any, schema: str, files: Catalog) -> Catalog:
     if not answers["database"][0]["sees"]:
         raise CannotSee(answers["database"][0]["name"], answers["database"][0]["who"])
     reader = _Reader(schema, answers)
-    if {"Setting", "Gate"} <= {row["name"] for row in answers["tables"]}:
-        settings, gates = _run(connection, contents(schema))
-        reader.contents(settings, gates)
+    if {"Setting", "Gate", HISTORY} <= {row["name"] for row in answers["tables"]}:
+        reader.contents(*_run(connection, contents(schema)))
     _same_collation(reader.catalog, files, answers["database"][0]["collation"])
     return reader.catalog
 
@@ -99,7 +99,7 @@ class _Reader:
         words = {key.replace("_", " "): value for key, value in properties.items()}
         self.catalog.setdefault(Thing(kind, name, of), {}).update(words)
 
-    def contents(self, settings: list[Row], gates: list[Row]) -> None:
+    def contents(self, settings: list[Row], gates: list[Row], history: list[Row]) -> None:
         """Rows that are part of an installation."""
         for row in settings:
             self.put("setting", row["Name"], value=row["Value"] or "")
@@ -107,6 +107,8 @@ class _Reader:
             why = "" if row["IsOpen"] else f" by {row['ChangedBy']} ({row['Reason']})"
             state = ("open" if row["IsOpen"] else "closed") + why
             self.put("gate", str(row["ConfigId"]), state=state)
+        for row in history:
+            self.put("deployment", "last", content=row["ContentHash"].strip())
 
     def _principals(self) -> None:
         for row in self.answers["schema"]:

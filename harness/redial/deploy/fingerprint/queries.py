@@ -179,10 +179,12 @@ def questions(schema: str, names: Iterable[str]) -> str:
 
 
 def contents(schema: str) -> str:
-    """The rows that are part of an installation: choices, and whether the gate is open."""
+    """The rows that are part of an installation: choices, gate, which files came last."""
     own = quote_name(schema)
     return (
         f"SELECT st.Name, st.Value FROM {own}.[Setting] AS st WITH (NOLOCK); "
         f"SELECT g.ConfigId, g.IsOpen, g.ChangedBy, g.ChangedUtc, g.Reason "
-        f"FROM {own}.[Gate] AS g WITH (NOLOCK);"
+        f"FROM {own}.[Gate] AS g WITH (NOLOCK); "
+        f"SELECT TOP (1) h.Version, h.ContentHash, h.DeployedUtc, h.DeployedBy "
+        f"FROM {own}.[DeploymentHistory] AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC;"
     )

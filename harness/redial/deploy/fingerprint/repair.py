@@ -14,9 +14,9 @@ BY_DEPLOY = {
     MISSING: frozenset(
         {"module", "table", "type", "queue", "service", "contract", "message type", "user", "role"}
         | {"role membership", "schema", "permission", "setting", "mark", "broker priority"}
-        | {"event notification"}
+        | {"event notification", "deployment"}
     ),
-    CHANGED: frozenset({"module", "setting", "broker priority"}),
+    CHANGED: frozenset({"module", "setting", "broker priority", "deployment"}),
     EXCESS: frozenset[str](),
 }
 """Kinds that a deployment mends whatever the property, by how they differ."""
@@ -84,6 +84,8 @@ def _stampless(difference: Difference) -> bool:
 def by_deploy(difference: Difference) -> bool:
     """Whether the next deployment mends it."""
     thing, what = difference.thing, difference.what
+    if _stampless(difference):
+        return False
     if thing.kind in BY_DEPLOY[difference.how] and not (thing.kind == "module" and what == "fires"):
         return True
     if difference.how == CHANGED and thing.kind == "permission":

@@ -53,6 +53,8 @@ ANY_TEXT = ""
 """Text of a module that is the user's own: the hook, made once and never replaced."""
 SETTINGS = "@wanted"
 """The table variable of 92_settings that lists the choices."""
+HISTORY = "DeploymentHistory"
+"""Its last row says which files were deployed."""
 _NO_VALIDATION = "NONE"
 
 
@@ -269,13 +271,21 @@ class _Reader:
 
     @note.register
     def _(self, node: Insert) -> None:
-        """The choices of 92_settings."""
+        """The choices of 92_settings, and what 90_deployment writes into DeploymentHistory."""
+        if isinstance(node.target, ObjectName) and node.target.name == HISTORY:
+            self._deployment(node)
         if not isinstance(node.target, Variable) or node.target.name != SETTINGS:
             return
         if "_settings." in self.file and isinstance(node.source, Values):
             for name, value, *_rest in node.source.rows:
                 if isinstance(name, Literal) and isinstance(value, Literal):
                     self.put("setting", str(name.value), value=str(value.value))
+
+    def _deployment(self, node: Insert) -> None:
+        if isinstance(node.source, Values):
+            given = [one.value for one in node.source.rows[0] if isinstance(one, Literal)]
+            if len(given) == 3:  # configuration, version, content
+                self.put("deployment", "last", content=str(given[2]))
 
     def _text(self, text: str) -> None:
         """A constant text that is run."""
