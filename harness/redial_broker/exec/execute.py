@@ -13,8 +13,8 @@ from redial_broker.engine.types import INT, NVARCHAR_MAX, UNICODE_TYPES
 from redial_broker.exec import binding, impersonation
 from redial_broker.exec.calls import (
     Argument,
+    argument_conversion,
     call_program,
-    conversion,
     converted,
     module_principal,
 )
@@ -87,7 +87,7 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
             and switched == SWITCH
             and session.frames[-1].database is database
         ):
-            known = binding.after(session, fixed, plain, conversion, module_principal)
+            known = binding.after(session, fixed, plain, argument_conversion, module_principal)
         return switched
 
     return run
@@ -235,8 +235,10 @@ def call_named(
             try:
                 status = in_work(session, lambda: system(session, arguments)) or 0
             except SqlError as error:
-                if error.raised and on_return is not None:  # it raises and returns 1 (F-361)
-                    on_return(session, 1)
+                if error.raised and error.returns is None:
+                    error.returns = 1  # F-361
+                if error.returns is not None and on_return is not None:
+                    on_return(session, error.returns)
                 raise
             session.return_status = status
             if on_return is not None:

@@ -223,8 +223,8 @@ class SessionState(Part):
 
     def xact_state(self) -> int:
         """XACT_STATE(): 1, 0 or -1."""
-        if self.trancount == 0 or self.transaction is None:
-            return 0
+        if self.transaction is None:
+            return 0  # of an autocommit transaction it is 1 (F-525)
         return -1 if self.transaction.doomed else 1
 
     def new_guid(self) -> str:
@@ -339,8 +339,13 @@ class SessionState(Part):
         """Set @@ROWCOUNT alone."""
         self.rowcount = rowcount
 
+    def count_in_change(self) -> int:
+        """@@TRANCOUNT as a data change reads it: the change counts too (F-525)."""
+        return max(self.trancount, 1) + 1
+
     def info(self, text: str, severity: int = 0, number: int = 0, state: int = 1) -> None:
-        """PRINT and RAISERROR below severity 11."""
+        """PRINT and RAISERROR below severity 11; 10 goes out as 0 (F-526)."""
+        severity = 0 if severity == 10 else severity
         frame = self.frames[-1] if self.frames else None
         line = frame.program.infos[frame.pc].line if frame else 1
         name = frame.program.name if frame else ""

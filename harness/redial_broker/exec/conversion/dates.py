@@ -25,6 +25,7 @@ _EPOCH_DATE = EPOCH.date()
 _DATETIME_MIN = datetime(1753, 1, 1)
 _SMALL_MAX = datetime(2079, 6, 6, 23, 59, 59)
 _DAY = timedelta(days=1)
+MILLISECOND_DIGITS = 3
 _TICKS_PER_DAY = 300 * 86400
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -333,15 +334,21 @@ def from_bytes(value: bytes) -> datetime:
 
 
 def seconds_of_day(value: Any) -> float:
-    """The argument of WAITFOR in seconds: 'hh:mm[:ss[.mmm]]' or a datetime; 148 otherwise."""
+    """The argument of WAITFOR in seconds: 'hh:mm[:ss[.mmm]]' or a datetime. Raises SqlError 241.
+
+    Nothing but blanks is midnight; an hour 0 is no hour of the afternoon (F-527).
+    """
+    if isinstance(value, str) and not value.strip():
+        return 0
     if isinstance(value, str):
         match = _TIME_ONLY.fullmatch(value)
         try:
-            if match is None or match["zone"]:
+            if match is None or match["zone"] or len(match["fraction"] or "") > MILLISECOND_DIGITS:
+                raise _Unreadable
+            if int(match["hour"]) == 0 and (match["half"] or "")[:1] in {"p", "P"}:
                 raise _Unreadable
             value = _read_time(match)
         except (_Unreadable, ValueError):
-            raise SqlError(148, value) from None
-    if not isinstance(value, (time, datetime)):
-        raise SqlError(148, value)
-    return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1_000_000
+            raise SqlError(241) from None
+    seconds: int = value.hour * 3600 + value.minute * 60 + value.second
+    return seconds + float(value.microsecond) / 1_000_000

@@ -25,6 +25,7 @@ from redial_broker.exec.dml.rows import (
     assignment,
     changed_row,
     insert_columns,
+    note_given,
     note_identity,
     place,
     row_maker,
@@ -157,6 +158,8 @@ def insert_writer(
             )
             return SWITCH
         rows = make_rows(session, variables, table)
+        if chosen.identity:
+            note_given(session, table, rows)
         writes = Writes(session, variables, target)
         left_out: list[RowValues] = []
 
@@ -348,6 +351,8 @@ def _check_width(width: int, chosen: InsertColumns, node: ast.Node, context: Con
     if width == expected:
         return
     if not chosen.listed:
+        if chosen.unlisted_identity and width == expected + 1:
+            raise context.fail(node, SqlError(8101, chosen.unlisted_identity, aborts="scope"))
         raise context.fail(node, SqlError(213, aborts="scope"))
     values = isinstance(node, ast.Values)
     number = (110 if width > expected else 109) if values else (121 if width > expected else 120)

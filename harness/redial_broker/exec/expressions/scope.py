@@ -86,6 +86,8 @@ class Scope:
     xml_type: Callable[..., SqlType] | None = None
     updated_column: Callable[[str], Fn] | None = None
     next_value: Callable[..., Expr] | None = None
+    changing: bool = False
+    """The statement changes data."""
 
     def child(self, columns: Sequence[ScopeColumn]) -> Scope:
         """The scope of a query inside this one: same variables and hooks, rows prefixed by ours."""
@@ -101,6 +103,7 @@ class Scope:
             xml_type=self.xml_type,
             updated_column=self.updated_column,
             next_value=self.next_value,
+            changing=self.changing,
         )
 
     def naming(self, with_: With | None) -> Scope:

@@ -67,6 +67,8 @@ _CONSTANTS: dict[str, tuple[SqlType, Any]] = {
 @compiles(ast.GlobalVariable)
 def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
     name = node.name.upper()
+    if name == "@@TRANCOUNT" and scope.changing:
+        return Expr(lambda session, variables, row: session.count_in_change(), INT, False)
     if name in GLOBALS:
         of, attribute = GLOBALS[name]
         return session_attribute(attribute, of)

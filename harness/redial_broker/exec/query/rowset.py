@@ -104,6 +104,7 @@ def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope
         xml_type=parent.xml_type,
         updated_column=parent.updated_column,
         next_value=parent.next_value,
+        changing=parent.changing,
         width=width,
     )
 
