@@ -5,6 +5,8 @@ Texts live in ``messages.py``; nobody else spells one.
 
 from __future__ import annotations
 
+from typing import Any
+
 from redial.tsql.errors import NOT_SUPPORTED
 from redial_broker.engine.messages import ABORTS, MESSAGES, STATES
 
@@ -52,6 +54,8 @@ class SqlError(Exception):
         self.of_call = False  # about the arguments of a call: it has no line (F-520)
         self.returns: int | None = None  # what the system procedure that raised it returns
         self.ignored = False  # a duplicate key an index with IGNORE_DUP_KEY leaves out
+        self.partial: tuple[object, list[Any]] | None = None  # (who projects, rows before it)
+        self.sent: int | None = None  # rows of the result set the failing statement has begun
         self.before: tuple[SqlError, ...] = ()  # messages the client gets first; CATCH sees none
         super().__init__(self.text)
 

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _NAME_PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)')
 
+TEXT_LEVELS = 2
+"""Of sp_executesql and its kin: the system procedure and its batch (F-532)."""
+
 DYNAMIC_PROCEDURES: dict[str, Callable[[Any, list[Argument], Any, int | None], int | None]] = {}
 """Procedures that push a frame themselves (sp_executesql and its kin), by lower-case name."""
 
@@ -410,7 +413,7 @@ def sp_executesql(
         given = None
     program = text_program(session, text, _text(given, "@params", 3))
     frame = call_program(session, program, arguments[2:], next_pc)
-    frame.on_return = on_return
+    frame.on_return, frame.levels = on_return, TEXT_LEVELS
     return SWITCH
 
 

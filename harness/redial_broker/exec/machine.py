@@ -22,7 +22,7 @@ from redial_broker.engine.errors import (
     SqlError,
     Wait,
 )
-from redial_broker.engine.types import Message
+from redial_broker.engine.types import SELECT_DONE, Message
 from redial_broker.exec.cursor_references import drop_references, hand_over
 from redial_broker.exec.impersonation import become_user
 from redial_broker.exec.program import Frame, Program
@@ -357,6 +357,8 @@ class Machine:
         self._undo_failed(session, error)
         session.error = error.number
         if error.severity < 20 and self._catch(session, error):
+            if error.sent is not None:
+                session.sink.done(SELECT_DONE, error.sent)
             return
         for part in (*error.before, error):
             session.sink.message(

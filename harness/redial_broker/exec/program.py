@@ -119,7 +119,8 @@ class Frame:
 
     handlers: (catch pc, depth of the session's error stack) per TRY block entered.
     outputs: (parameter slot, setter) to run when a call returns. on_return: (session, status).
-    severity: of the worst error its own statements raised, caught or not (F-521).
+    levels: by how many it counts in @@NESTLEVEL. severity: of the worst error its own statements
+    raised, caught or not (F-521).
     firing: of a trigger's frame, the statement that fired it (never changed afterwards).
     saved_*, impersonations: of the caller, and how many EXECUTE AS were open there. signers:
     thumbprints of the certificates whose rights the running code has.
@@ -131,6 +132,7 @@ class Frame:
         "firing",
         "handlers",
         "impersonations",
+        "levels",
         "on_return",
         "outputs",
         "pc",
@@ -156,6 +158,7 @@ class Frame:
         self.firing: Any = None
         self.status: Any = None  # what RETURN gave; of a scalar function its value
         self.severity = 0
+        self.levels = 1
         self.trancount = session.trancount
         self.saved_options = session.options
         self.saved_user = session.user

@@ -185,7 +185,7 @@ class SessionState(Part):
     @property
     def nest_level(self) -> int:
         """@@NESTLEVEL: modules and dynamic batches on the stack (a plain batch counts 0)."""
-        return max(0, len(self.frames) - 1)
+        return sum(frame.levels for frame in self.frames[1:])
 
     @property
     def proc_id(self) -> int:

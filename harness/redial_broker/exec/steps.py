@@ -64,6 +64,8 @@ def lazy_step(
         looked_up = database.server.looked_up if database.server is not None else set()
         looked_up.clear()
         fresh.scope.changing = isinstance(node, CHANGES)
+        if isinstance(node, CHANGES):
+            fresh.scope = fresh.scope.naming(node.with_)
         try:
             run = compile_node(node, fresh)
         except SqlError as error:

@@ -262,3 +262,41 @@ def test_identity_insert_takes_no_null_and_wants_a_list(lab):
     assert lab.error("INSERT dbo.t VALUES (60, 1)") == 8101
     assert lab.error("INSERT dbo.t (id, v) VALUES (50, -1)") == 547
     assert lab.value("SELECT IDENT_CURRENT('dbo.t')") == 50
+
+
+# ------------------------------------------------------------------ F-532 nesting
+def test_dynamic_text_of_sp_executesql_is_two_levels_down(lab):
+    sink = lab.run("EXEC('SELECT @@NESTLEVEL'); EXEC sp_executesql N'SELECT @@NESTLEVEL'")
+    assert [s.rows for s in sink.result_sets] == [[(1,)], [(2,)]]
+
+
+# ------------------------------------------------------------------ F-533 what went out before
+@pytest.mark.parametrize(
+    ("statement", "names", "rows"),
+    [
+        ("SELECT k, 10 / n AS q FROM dbo.r", ["k", "q"], [(10, 10)]),
+        ("SELECT k, 10 / n AS q FROM dbo.r ORDER BY k DESC", ["k", "q"], []),
+        ("SELECT q FROM (SELECT 10 / n AS q FROM dbo.r) AS d", ["q"], []),
+        ("UPDATE dbo.r SET n = n OUTPUT inserted.k, 10 / inserted.n AS q", ["k", "q"], [(10, 10)]),
+        ("UPDATE dbo.r SET n = 10 / n OUTPUT inserted.k", ["k"], []),
+        ("INSERT dbo.r OUTPUT inserted.k VALUES (10, 1)", ["k"], []),
+    ],
+)
+def test_columns_and_rows_before_an_error_are_told(lab, statement, names, rows):
+    lab.run("CREATE TABLE dbo.r (k int NOT NULL PRIMARY KEY, n int NOT NULL)")
+    lab.run("INSERT dbo.r VALUES (10, 1), (20, 0), (30, 3)")
+    sink = lab.send(statement)
+    assert [(s.names, s.rows) for s in sink.result_sets] == [(names, rows)]
+    assert len(sink.errors) == 1
+
+
+def test_a_caught_error_leaves_an_empty_result_set(lab):
+    sink = lab.run("BEGIN TRY SELECT 1 / 0 AS z END TRY BEGIN CATCH SELECT 1 END CATCH")
+    assert [(s.names, s.rows) for s in sink.result_sets] == [(["z"], []), ([""], [(1,)])]
+    assert [(d.rowcount, d.error) for d in sink.dones] == [(0, False), (1, False)]
+
+
+def test_what_is_found_before_a_statement_starts_tells_no_columns(lab):
+    lab.run("CREATE TABLE dbo.r (k int); CREATE USER u WITHOUT LOGIN")
+    assert lab.send("SELECT nope FROM dbo.r").result_sets == []
+    assert lab.send("EXECUTE AS USER = 'u'; SELECT k FROM dbo.r; REVERT").result_sets == []

@@ -26,6 +26,9 @@ _DATETIME_MIN = datetime(1753, 1, 1)
 _SMALL_MAX = datetime(2079, 6, 6, 23, 59, 59)
 _DAY = timedelta(days=1)
 MILLISECOND_DIGITS = 3
+XML_STYLE = 127
+"""The style with a time zone: what is read by it is UTC. Otherwise an offset in a text is dropped
+on the way to datetime2 (date page, examples)."""
 _TICKS_PER_DAY = 300 * 86400
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -210,7 +213,7 @@ def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[
         moment = datetime.combine(day or _EPOCH_DATE, clock)
         if target.name == "datetimeoffset":
             return fit(moment.replace(tzinfo=offset or UTC))
-        if offset is not None and offset.utcoffset(None):
+        if (legacy or style == XML_STYLE) and offset is not None and offset.utcoffset(None):
             moment -= offset.utcoffset(None)
         if legacy and not _in_range(moment, target.name):
             raise SqlError(242, source.name, target.name)
@@ -253,7 +256,9 @@ def rescale(target: SqlType) -> Convert:
     if name == "datetime":
         return round_datetime
     if name == "smalldatetime":
-        return lambda m: (m + timedelta(seconds=30)).replace(second=0, microsecond=0)
+        # By way of datetime: 29.999 s are rounded up (smalldatetime page).
+        half = timedelta(seconds=30)
+        return lambda m: (round_datetime(m) + half).replace(second=0, microsecond=0)
     if name == "time":
         return lambda t: _round_micros(datetime.combine(_EPOCH_DATE, t), scale).time()
     if name == "date":

@@ -72,7 +72,7 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
         session.done(DELETE, len(found))
         return None
 
-    return run
+    return outputs.watched(run)
 
 
 @compiles(ast.TruncateTable)

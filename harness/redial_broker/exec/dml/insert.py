@@ -90,12 +90,12 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
     query_hints(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
     make_rows = _rows(node, target, chosen, context)
-    write = insert_writer(node, target, chosen, hints, context)
+    write, watched = insert_writer(node, target, chosen, hints, context)
 
     def run(session: SessionState, variables: Values) -> int | None:
         return write(session, variables, make_rows)
 
-    return run
+    return watched(run)
 
 
 def insert_target(node: ast.Insert, context: Context) -> Target:
@@ -131,8 +131,10 @@ def insert_writer(
     hints: Hints,
     context: Context,
     manner: Manner = AS_INSERT,
-) -> Callable[[Any, list[Any], MakeRows], int | None]:
-    """write(session, variables, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
+) -> tuple[Callable[[Any, list[Any], MakeRows], int | None], Callable[[Run], Run]]:
+    """write(session, variables, make_rows): locks, checks, writes, identity, OUTPUT, row count;
+    and what makes the statement around it tell of its OUTPUT when it fails.
+    """
     check = checker(target, "INSERT", constraints=manner.constraints)
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
     nothing = (None,) * len(target.table.columns)
@@ -189,7 +191,7 @@ def insert_writer(
         session.done(command, len(rows))
         return None
 
-    return write
+    return write, outputs.watched
 
 
 def without(

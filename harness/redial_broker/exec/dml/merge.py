@@ -115,7 +115,7 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
         session.done(MERGE, len(found.changes))
         return None
 
-    return run
+    return outputs.watched(run)
 
 
 class _Plan:

@@ -94,7 +94,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         session.done(UPDATE, len(changed))
         return None
 
-    return run
+    return outputs.watched(run)
 
 
 def write(writes: Writes, changed: list[RowValues], moves: bool) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import SELECT_DONE
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import SELECT_DONE, ResultColumn
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.declared import type_by_name
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn, Values
     from redial_broker.exec.expressions.scope import Scope
     from redial_broker.exec.session import SessionState
+
+BEFORE = frozenset({229, 230, 262, 297, 300, 916})
+"""Permissions are looked at before a statement starts."""
 
 CHUNK = 2033
 """Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
@@ -80,7 +83,11 @@ def _streamed(rowset: Rowset) -> Run:
     assert make is not None
 
     def run(session: SessionState, variables: Values) -> None:
-        count, text = make(session, variables, ())
+        try:
+            count, text = make(session, variables, ())
+        except SqlError as error:
+            begun(session, columns, error, None)
+            raise
         pieces = (
             []
             if text is None
@@ -92,12 +99,31 @@ def _streamed(rowset: Rowset) -> Run:
     return run
 
 
+def begun(session: SessionState, columns: list[ResultColumn], error: SqlError, sender: Any) -> None:
+    """A statement fails while it runs: its columns have been told, and the rows before (F-533).
+
+    What is found before it starts (a permission, what we refuse) tells nothing.
+    """
+    if error.number in BEFORE or isinstance(error, NotSupported) or error.sent is not None:
+        return
+    if session.insert_exec is not None and session.insert_exec.active(session):
+        return
+    rows = error.partial[1] if error.partial is not None and error.partial[0] is sender else []
+    session.result(columns, rows)
+    error.sent = len(rows)
+
+
 def _result(rowset: Rowset) -> Run:
     columns = [column.result() for column in rowset.columns]
     rows = rowset.rows
+    sender = rowset.body.block.sender if rowset.body is not None else None
 
     def run(session: SessionState, variables: Values) -> None:
-        found = rows(session, variables, ())
+        try:
+            found = rows(session, variables, ())
+        except SqlError as error:
+            begun(session, columns, error, sender)
+            raise
         session.result(columns, found)
         session.done(SELECT_DONE, len(found))
 
