@@ -173,6 +173,7 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
         "A status of 0 will be returned instead.",
     ),
     339: (16, "DEFAULT or NULL are not allowed as explicit identity values."),
+    8148: (16, "More than one column %s constraint specified for column '%s', table '%s'."),
     9815: (16, "Waitfor delay and waitfor time cannot be of type %s."),
     15625: (10, "Option '%s' not recognized for '%s' parameter."),
     15626: (

@@ -348,8 +348,7 @@ def _set_context_info(session: SessionState, value: Any) -> None:
 def _set_rowcount(session: SessionState, value: Any) -> None:
     if value is None or value < 0:
         raise SqlError(507)
-    if value > 0:
-        raise NotSupported(f"SET ROWCOUNT {value}: use TOP")
+    session.options = session.options.changed(rowcount=value)
 
 
 def _only(allowed: Any, name: str) -> Callable[[Any, Any], None]:

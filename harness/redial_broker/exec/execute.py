@@ -248,7 +248,7 @@ def call_named(
                 on_return(session, status)
             return None
         if (
-            lowered.startswith(("sp_", "xp_"))
+            lowered.startswith(("sp_", "xp_", "sysmail_"))
             and name.schema in {None, "", "dbo", "sys"}
             and found is None
             and session.instance.known_system_procedure(lowered)

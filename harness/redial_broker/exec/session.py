@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.errors import NotSupported, SqlError, Wait
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
@@ -338,6 +338,16 @@ class SessionState(Part):
     def set_rowcount(self, rowcount: int) -> None:
         """Set @@ROWCOUNT alone."""
         self.rowcount = rowcount
+
+    def limited(self, rows: list[Any]) -> list[Any]:
+        """The rows a statement stops after under SET ROWCOUNT."""
+        most = self.options.rowcount
+        return rows[:most] if most else rows
+
+    def refuse_rowcount(self, construct: str) -> None:
+        """Raise NotSupported under SET ROWCOUNT, for what does not follow it."""
+        if self.options.rowcount:
+            raise NotSupported(f"{construct} under SET ROWCOUNT {self.options.rowcount}")
 
     def count_in_change(self) -> int:
         """@@TRANCOUNT as a data change reads it: the change counts too (F-525)."""

@@ -85,3 +85,65 @@ def test_switchoffset_keeps_the_scale(lab):
         )
         == "2026-05-08 13:00:00.00 +01:00"
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "values"),
+    [("LAG(v, 2)", [None, None, 5, 5]), ("LEAD(v, 1)", [7, 7, None, None])],
+)
+def test_ignore_nulls_goes_on_from_where_the_offset_ends(lab, call, values):
+    """Examples of the LAG and LEAD pages: first the offset, then past NULLs."""
+    lab.run("CREATE TABLE dbo.s (k int, v int)")
+    lab.run("INSERT dbo.s VALUES (1, 5), (2, NULL), (3, 7), (4, NULL)")
+    found = lab.rows(f"SELECT {call} IGNORE NULLS OVER (ORDER BY k) FROM dbo.s ORDER BY k")
+    assert [v for (v,) in found] == values
+
+
+def test_a_text_s_digits_are_rounded_to_the_scale(lab):
+    assert (
+        lab.value("SELECT CONVERT(varchar(30), CAST('10:11:12.1234567' AS time(6)))")
+        == "10:11:12.123457"
+    )
+
+
+def test_an_attribute_that_may_come_has_a_place_and_one_that_does_has_none(lab):
+    """insert (XML DML) page: its example with a condition runs."""
+    change = "DECLARE @x xml = '<b/>'; SET @x.modify('insert {} as first into (/b)[1]'); SELECT @x"
+    assert lab.value(change.format('if (1 = 1) then attribute n {"3"} else ()')) == '<b n="3"/>'
+    assert lab.error(change.format('attribute n {"3"}')) == 2258
+
+
+def test_openxml_reads_upwards_from_an_attribute_and_no_white_space(lab):
+    """OPENXML examples page: rows of attributes; text() is no white space."""
+    lab.run(
+        "DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, "
+        'N\'<o no="4">\n <l sku="a" n="2">\n  <t/>late</l></o>\'; '
+        "SELECT * FROM OPENXML(@h, '/o/l/@sku') WITH (s char(1) '.', n int '../@n', "
+        "o int '../../@no') "
+        "SELECT t FROM OPENXML(@h, '/o/l') WITH (t varchar(9) 'text()')"
+    )
+    first, second = lab.session.sink.result_sets
+    assert (first.rows, second.rows) == ([("a", 2, 4)], [("late",)])
+
+
+def test_a_named_overflow_keeps_its_attributes(lab):
+    """XMLTEXT page: only what stands on the element itself hides attributes."""
+    explicit = (
+        "SELECT 1 AS Tag, NULL AS Parent, 'x' AS [p!1!id], '<z id=\"y\" n=\"1\">t</z>' AS "
+        "[p!1!{}!xmltext] FOR XML EXPLICIT"
+    )
+    assert lab.value(explicit.format("more")) == '<p id="x"><more id="y" n="1">t</more></p>'
+    assert lab.value(explicit.format("")) == '<p id="x" n="1">t</p>'
+
+
+def test_the_first_result_of_dynamic_text_is_that_of_the_text(lab):
+    lab.run("CREATE TABLE dbo.s (k int)")
+    rows = lab.rows("EXEC sp_describe_first_result_set N'EXEC(N''SELECT k FROM dbo.s'')'")
+    assert [row[2] for row in rows] == ["k"]
+
+
+@pytest.mark.parametrize(
+    "name", ["xp_sscanf 'a', '%s'", "msdb.dbo.sysmail_help_status_sp", "sp_add_maintenance_plan"]
+)
+def test_documented_procedures_are_refused_by_name(lab, name):
+    assert "system procedure" in lab.refusal(f"EXEC {name}")

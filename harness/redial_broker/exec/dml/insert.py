@@ -265,7 +265,9 @@ def _values(
     if len(makes) == 1:
         only = makes[0]
         return lambda session, variables, table: [only(session, variables, (), table)]
-    return lambda session, variables, table: [make(session, variables, (), table) for make in makes]
+    return lambda session, variables, table: [
+        make(session, variables, (), table) for make in session.limited(makes)
+    ]
 
 
 def given_values(
@@ -305,7 +307,7 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
     top = row_limit(node.top, context.scope) if node.top else None
 
     def run(session: SessionState, variables: Values, table: Table) -> list[RowValues]:
-        found = rows(session, variables, ())
+        found = session.limited(rows(session, variables, ()))
         if top is not None:
             found = found[: top(session, variables, (), len(found))]
         made = [make(session, variables, row, table) for row in found]

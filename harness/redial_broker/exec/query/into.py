@@ -56,7 +56,7 @@ def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) ->
     context.uses_temp = True  # the table does not exist yet when this is compiled
 
     def run(session: SessionState, variables: Values) -> None:
-        rows = rowset.rows(session, variables, ())
+        rows = session.limited(rowset.rows(session, variables, ()))
         for place, function in numbered:
             rows = [
                 (*row[:place], function.seed + number * function.increment, *row[place + 1 :])

@@ -83,6 +83,7 @@ def _streamed(rowset: Rowset) -> Run:
     assert make is not None
 
     def run(session: SessionState, variables: Values) -> None:
+        session.refuse_rowcount("FOR XML or FOR JSON")
         try:
             count, text = make(session, variables, ())
         except SqlError as error:
@@ -120,7 +121,7 @@ def _result(rowset: Rowset) -> Run:
 
     def run(session: SessionState, variables: Values) -> None:
         try:
-            found = rows(session, variables, ())
+            found = session.limited(rows(session, variables, ()))
         except SqlError as error:
             begun(session, columns, error, sender)
             raise
@@ -149,7 +150,7 @@ def _assignment(block: Block, context: Context) -> Run:
         slot, fn = setters[0]
 
         def run_one(session: SessionState, variables: Values) -> None:
-            rows = pairs_of(session, variables)
+            rows = session.limited(pairs_of(session, variables))
             if len(rows) == 1:
                 variables[slot] = fn(session, variables, rows[0])
             elif rows:
@@ -159,7 +160,7 @@ def _assignment(block: Block, context: Context) -> Run:
         return run_one
 
     def run(session: SessionState, variables: Values) -> None:
-        rows = pairs_of(session, variables)
+        rows = session.limited(pairs_of(session, variables))
         if rows:
             _assign_all(session, variables, rows, setters, order)
         session.done(SELECT_DONE, len(rows))
