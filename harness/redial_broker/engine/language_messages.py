@@ -167,6 +167,11 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
     ),
     596: (21, "Cannot continue the execution because the session is in the kill state."),
     627: (16, "Cannot use SAVE TRANSACTION within a distributed transaction."),
+    196: (
+        15,
+        "SELECT INTO must be the first query in a statement containing a UNION, INTERSECT or "
+        "EXCEPT operator.",
+    ),
     282: (
         10,
         "The '%s' procedure attempted to return a status of NULL, which is not allowed. "

@@ -147,3 +147,31 @@ def test_the_first_result_of_dynamic_text_is_that_of_the_text(lab):
 )
 def test_documented_procedures_are_refused_by_name(lab, name):
     assert "system procedure" in lab.refusal(f"EXEC {name}")
+
+
+def test_into_of_a_set_operation_makes_the_table(lab):
+    """SELECT - INTO clause page; INTO of a later query is 196."""
+    lab.run("CREATE TABLE dbo.s (k int); INSERT dbo.s VALUES (1)")
+    lab.run("SELECT k INTO dbo.n FROM dbo.s UNION ALL SELECT 2 UNION ALL SELECT 2")
+    assert lab.rows("SELECT k FROM dbo.n ORDER BY k") == [(1,), (2,), (2,)]
+    lab.run("WITH c AS (SELECT 3 AS k) SELECT k INTO dbo.m FROM c EXCEPT SELECT 2")
+    assert lab.rows("SELECT k FROM dbo.m") == [(3,)]
+    assert lab.error("SELECT k FROM dbo.s UNION SELECT 2 INTO dbo.o") == 196
+
+
+def test_a_column_that_its_source_does_not_have_is_207(lab):
+    lab.run("CREATE TABLE dbo.s (k int)")
+    assert lab.error("SELECT s.nope FROM dbo.s") == 207
+    assert lab.error("SELECT nobody.k FROM dbo.s") == 4104
+    assert lab.error("UPDATE dbo.s SET k = 1 OUTPUT inserted.nope") == 207
+    inner = "SELECT 1 FROM dbo.s AS o WHERE EXISTS (SELECT 1 FROM dbo.s AS i WHERE o.nope = 1)"
+    assert lab.error(inner) == 207
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("'%s %d', 16, 1, 'a', 'b'", 2), ("'%s', 16, 1, 5", 1)]
+)
+def test_a_substitution_of_another_type_names_its_place(lab, text, place):
+    """RAISERROR page: the types of its specifications."""
+    error = lab.send(f"RAISERROR({text})").errors[0]
+    assert error.number == 2786 and f"parameter {place} " in error.text

@@ -16,7 +16,7 @@ from redial_broker.exec.expressions.expr import Expr, variable
 from redial_broker.exec.expressions.registry import compiles as compiles_value
 from redial_broker.exec.query.blocks import Block, Item, projection
 from redial_broker.exec.query.compile import QueryCompiler
-from redial_broker.exec.query.into import compile_into
+from redial_broker.exec.query.into import compile_into, first_select, refuse_later
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.registry import Run, compiles
 
@@ -59,6 +59,12 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
         if query.body.into is not None:
             refuse_for(query, context, "SELECT INTO")
             return compile_into(query, compiler, context)
+    elif first_select(query.body).into is not None:
+        refuse_later(query, context)
+        refuse_for(query, context, "SELECT INTO")
+        return compile_into(query, compiler, context)
+    else:
+        refuse_later(query, context)
     rowset = compiler.query(query, context.scope)
     return _result(rowset) if rowset.streamed is None else _streamed(rowset)
 
