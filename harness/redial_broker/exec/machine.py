@@ -27,6 +27,7 @@ from redial_broker.exec.cursor_references import drop_references, hand_over
 from redial_broker.exec.impersonation import become_user
 from redial_broker.exec.program import Frame, Program
 from redial_broker.exec.session_records import ErrorInfo
+from redial_broker.exec.steps import CHANGES
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -42,14 +43,11 @@ TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
 """Statement errors after which the server adds 3621, "The statement has been terminated."; after
 those of a data change it always does, after those of a SELECT never (F-524)."""
 
-CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
-"""Statements that change data."""
-
 DUPLICATE = 1505
 """A duplicate key found by CREATE UNIQUE INDEX or a constraint: 3621 although the batch ends."""
 
-INFORMATION = 10
-"""Highest severity of what is no error."""
+NO_ERROR = 10
+"""Highest severity of what is no error, from which return statuses are counted."""
 
 CALLS = (ast.ExecuteProcedure, ast.ExecuteString)
 """Statements whose errors are the callee's: they are not in their own frame's status (F-521)."""
@@ -96,7 +94,7 @@ def return_status(session: SessionState, frame: Frame) -> int:
         return session.error
     if frame.status is not None:
         return int(frame.status)
-    return 10 - frame.severity if frame.severity > INFORMATION else 0
+    return NO_ERROR - frame.severity if frame.severity > NO_ERROR else 0
 
 
 def _terminates(error: SqlError, node: ast.Node | None, ends: bool) -> bool:

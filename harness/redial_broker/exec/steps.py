@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
-"""Statements in which @@TRANCOUNT counts one more (F-525)."""
+"""Statements that change data; in them @@TRANCOUNT counts one more (F-525)."""
 
 
 def jump(target: int, tries: int, catches: int) -> Run:
