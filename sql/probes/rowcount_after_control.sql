@@ -1,5 +1,5 @@
 /* F-279: What is @@ROWCOUNT after an UPDATE of three rows and an IF, and after a DECLARE?
-   Settles rowcount_after_if = unchanged | zero; rowcount_after_declare = unchanged | zero.
+   Settles rowcount_after_if = zero | unchanged; rowcount_after_declare = unchanged | zero.
    Makes a database of its own and drops it; touches nothing else. */
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -39,7 +39,7 @@ SET @settles = CONCAT(
 SELECT
     N'F-279' AS Fact,
     N'What is @@ROWCOUNT after an UPDATE of three rows and an IF, and after a DECLARE?' AS Question,
-    N'IF 3, DECLARE 3' AS Expected,
+    N'IF 0, DECLARE 3' AS Expected,
     @observed AS Observed,
     @settles AS Settles,
     @@VERSION AS Version;

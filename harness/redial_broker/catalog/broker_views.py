@@ -70,6 +70,19 @@ def message_types(session: SessionState, db: Database) -> Iterable[RowValues]:
 
 
 @view(
+    "sys.message_type_xml_schema_collection_usages",
+    """
+message_type_id int
+xml_collection_id int""",
+)
+def message_type_collections(session: SessionState, db: Database) -> Iterable[RowValues]:
+    """The XML schema collection of each message type that is validated by one."""
+    for item in seen(session, db, "message_types", "message_type_id"):
+        if item.collection is not None:
+            yield item.message_type_id, item.collection.xml_collection_id
+
+
+@view(
     "sys.service_contracts",
     """
 name sysname

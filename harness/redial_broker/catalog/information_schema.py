@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,13 @@ from redial_broker.engine.storage import Column, Table
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.type_facts import catalog_name, max_length, precision_scale
-from redial_broker.exec.objects import Function, Procedure, View
+from redial_broker.exec.objects import Constraint, Function, Procedure, View
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.session import SessionState
 
+_NAMED = re.compile(r"'(?:[^']|'')*'|\[([^\]]+)\]|([A-Za-z_#][\w@#$]*)")
 _NUMBERS = frozenset(
     {"tinyint", "smallint", "int", "bigint", "decimal", "numeric", "money", "smallmoney"}
 )
@@ -271,3 +273,45 @@ def referential_constraints(session: SessionState, db: Database) -> Iterable[Row
             foreign.on_update,
             foreign.on_delete,
         )
+
+
+@view(
+    "INFORMATION_SCHEMA.CHECK_CONSTRAINTS",
+    """
+CONSTRAINT_CATALOG nvarchar(128)?
+CONSTRAINT_SCHEMA nvarchar(128)?
+CONSTRAINT_NAME sysname
+CHECK_CLAUSE nvarchar(4000)?""",
+)
+def check_constraints(session: SessionState, db: Database) -> Iterable[RowValues]:
+    """CHECK constraints with their text."""
+    for item in constraints(session, db, "CHECK"):
+        yield db.name, item.schema, item.name, item.definition
+
+
+@view(
+    "INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE",
+    """
+TABLE_CATALOG nvarchar(128)?
+TABLE_SCHEMA nvarchar(128)?
+TABLE_NAME nvarchar(128)
+COLUMN_NAME nvarchar(128)?
+CONSTRAINT_CATALOG nvarchar(128)?
+CONSTRAINT_SCHEMA nvarchar(128)?
+CONSTRAINT_NAME nvarchar(128)""",
+)
+def constraint_column_usage(session: SessionState, db: Database) -> Iterable[RowValues]:
+    """Columns that keys, foreign keys and checks are about."""
+    for row in key_column_usage(session, db):
+        catalog, schema, name, _, table_schema, table, column, _ = row
+        yield catalog, table_schema, table, column, catalog, schema, name
+    for item in constraints(session, db, "CHECK"):
+        table = table_of(db, item)
+        for column in sorted(columns_of_check(table, item)):
+            yield db.name, table.schema, table.name, column, db.name, item.schema, item.name
+
+
+def columns_of_check(table: Table, item: Constraint) -> set[str]:
+    """The columns of a table that the text of a CHECK names."""
+    named = {(one or other).lower() for one, other in _NAMED.findall(item.definition)}
+    return {column.name for column in table.columns if column.name.lower() in named}

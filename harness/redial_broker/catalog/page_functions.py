@@ -33,11 +33,23 @@ index_id int?
 partition_number int?
 index_type_desc nvarchar(60)?
 alloc_unit_type_desc nvarchar(60)?
+index_depth tinyint?
 index_level tinyint?
 avg_fragmentation_in_percent float?
+fragment_count bigint?
+avg_fragment_size_in_pages float?
 page_count bigint?
+avg_page_space_used_in_percent float?
 record_count bigint?
-ghost_record_count bigint?""")
+ghost_record_count bigint?
+version_ghost_record_count bigint?
+min_record_size_in_bytes int?
+max_record_size_in_bytes int?
+avg_record_size_in_bytes float?
+forwarded_record_count bigint?
+compressed_page_count bigint?""")
+_NOT_IN_LIMITED = 9
+"""The last columns: NULL in mode LIMITED (its page)."""
 
 
 def physical_stats(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]:
@@ -72,11 +84,13 @@ def physical_stats(session: SessionState, arguments: list[Any]) -> Iterable[RowV
             1,
             "CLUSTERED INDEX",
             "IN_ROW_DATA",
+            None,
             0,
             0.0,
+            None,
+            None,
             pages,
-            None,
-            None,
+            *(None,) * _NOT_IN_LIMITED,
         )
 
 

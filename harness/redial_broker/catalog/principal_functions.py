@@ -138,7 +138,9 @@ def applock_key(session: SessionState, resource: str, principal: str) -> tuple[A
 
 def applock_holder(session: SessionState, owner: str) -> Any:
     """The transaction that stands for the lock's owner; None when there is none."""
-    if owner.lower() == "transaction":
+    if owner.strip().lower() == "transaction":
+        if session.trancount == 0:
+            raise SqlError(3918, state=2)
         return session.transaction
     return session.database.server.session_locks.get(session.id)
 

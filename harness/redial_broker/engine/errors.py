@@ -5,10 +5,18 @@ Texts live in ``messages.py``; nobody else spells one.
 
 from __future__ import annotations
 
+from typing import Any
+
 from redial.tsql.errors import NOT_SUPPORTED
-from redial_broker.engine.messages import ABORTS, MESSAGES
+from redial_broker.engine.messages import ABORTS, MESSAGES, STATES
 
 STATEMENT, SCOPE, BATCH, CONNECTION = "statement", "scope", "batch", "connection"
+OVERFLOW = 8115
+
+SECOND_KEY = 1779
+"""A second primary key: like what is found while a statement is compiled, no TRY of the same
+scope sees it (F-522)."""
+
 THROWN = "thrown"
 """What an error ends without TRY and with XACT_ABORT OFF (SET XACT_ABORT page and probes).
 
@@ -27,7 +35,7 @@ class SqlError(Exception):
         self,
         number: int,
         *args: object,
-        state: int = 1,
+        state: int | None = None,
         severity: int | None = None,
         text: str | None = None,
         line: int = 0,
@@ -36,20 +44,31 @@ class SqlError(Exception):
         default_severity, template = MESSAGES.get(number, (16, "%s"))
         self.number = number
         self.severity = default_severity if severity is None else severity
-        self.state = state
+        self.state = usual_state(number, args) if state is None else state
         self.text = text if text is not None else (template % args if args else template)
         self.procedure = ""
         self.line = line
         self.aborts = aborts or ABORTS.get(number, STATEMENT)
         self.compiling = False  # found while compiling the statement: no TRY of its scope sees it
         self.raised = False  # by RAISERROR, which XACT_ABORT ignores
+        self.of_call = False  # about the arguments of a call: it has no line (F-520)
+        self.returns: int | None = None  # what the system procedure that raised it returns
         self.ignored = False  # a duplicate key an index with IGNORE_DUP_KEY leaves out
+        self.partial: tuple[object, list[Any]] | None = None  # (who projects, rows before it)
+        self.sent: int | None = None  # rows of the result set the failing statement has begun
         self.before: tuple[SqlError, ...] = ()  # messages the client gets first; CATCH sees none
         super().__init__(self.text)
 
     def __str__(self) -> str:
         """Number and text, for logs and test failures."""
         return f"Msg {self.number}, Level {self.severity}, State {self.state}: {self.text}"
+
+
+def usual_state(number: int, args: tuple[object, ...]) -> int:
+    """The state of an error whose place says none (F-523)."""
+    if number == OVERFLOW and args[:1] == ("expression",):
+        return 2
+    return STATES.get(number, 1)
 
 
 def followed(number: int, *args: object, by: SqlError, state: int = 0) -> SqlError:
@@ -62,8 +81,10 @@ def followed(number: int, *args: object, by: SqlError, state: int = 0) -> SqlErr
 
 
 def not_created(number: int, *args: object, state: int = 0) -> SqlError:
-    """An error of a constraint's definition, followed by 1750."""
-    return followed(number, *args, by=SqlError(1750), state=state)
+    """An error of a constraint's definition, followed by 1750 with the same state (F-522)."""
+    error = followed(number, *args, by=SqlError(1750, state=state), state=state)
+    error.compiling = number == SECOND_KEY
+    return error
 
 
 class NotSupported(SqlError):

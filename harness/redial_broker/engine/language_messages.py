@@ -167,6 +167,28 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
     ),
     596: (21, "Cannot continue the execution because the session is in the kill state."),
     627: (16, "Cannot use SAVE TRANSACTION within a distributed transaction."),
+    196: (
+        15,
+        "SELECT INTO must be the first query in a statement containing a UNION, INTERSECT or "
+        "EXCEPT operator.",
+    ),
+    282: (
+        10,
+        "The '%s' procedure attempted to return a status of NULL, which is not allowed. "
+        "A status of 0 will be returned instead.",
+    ),
+    339: (16, "DEFAULT or NULL are not allowed as explicit identity values."),
+    8148: (16, "More than one column %s constraint specified for column '%s', table '%s'."),
+    9815: (16, "Waitfor delay and waitfor time cannot be of type %s."),
+    15625: (10, "Option '%s' not recognized for '%s' parameter."),
+    15626: (
+        10,
+        "You attempted to acquire a transactional application lock without an active transaction.",
+    ),
+    3918: (
+        16,
+        "The statement or function must be executed in the context of a user transaction.",
+    ),
     628: (16, "Cannot issue SAVE TRANSACTION when there is no active transaction."),
     701: (17, "There is insufficient system memory in resource pool '%s' to run this query."),
     650: (

@@ -439,6 +439,9 @@ MESSAGES.update(XML_MESSAGES)
 MESSAGES.update(FUNCTION_MESSAGES)
 MESSAGES.update(SECURITY_MESSAGES)
 
+STATES: dict[int, int] = {137: 2, 232: 3, 515: 2, 628: 0, 9815: 0}
+"""States that are not 1 wherever the error is raised (F-523)."""
+
 ABORTS: dict[int, str] = {
     # Conversion and XML failures end the batch and roll back, XACT_ABORT or not
     # (observed on real servers; a failed CAST AS XML inside RECEIVE is why activation stalls).
@@ -448,6 +451,8 @@ ABORTS: dict[int, str] = {
         (217, 650, 911, 942, 976, 1205, 2714, 3609, 3616, 3930, 3998, 6359, 8672), "batch"
     ),
     **dict.fromkeys((3951, 3952, 3960, 3961, 3964), "batch"),
+    # Of definitions, and of SAVE TRANSACTION without a transaction (F-522).
+    **dict.fromkeys((628, 1505, 1750, 1911, 1913, 3727, 4901, 4902, 4922, 4924), "batch"),
     **dict.fromkeys((207, 208), "scope"),
     596: "connection",
     **XML_ABORTS,

@@ -31,6 +31,26 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
         "user-defined table types, sub-queries, common table expressions, derived "
         "tables or return statements.",
     ),
+    11720: (
+        15,
+        "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, "
+        "HAVING, or ORDER BY clauses.",
+    ),
+    11721: (
+        15,
+        "NEXT VALUE FOR function cannot be used directly in a statement that uses a DISTINCT, "
+        "UNION, UNION ALL, EXCEPT or INTERSECT operator.",
+    ),
+    11723: (
+        15,
+        "NEXT VALUE FOR function cannot be used directly in a statement that contains an "
+        "ORDER BY clause unless the OVER clause is specified.",
+    ),
+    11741: (
+        15,
+        "NEXT VALUE FOR function cannot be used within CASE, CHOOSE, COALESCE, IIF, ISNULL and "
+        "NULLIF.",
+    ),
     11728: (
         16,
         "The sequence object '%s' has reached its minimum or maximum value. Restart the "

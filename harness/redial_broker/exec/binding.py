@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import SqlType
+from redial_broker.exec.calls import of_call
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.program import SWITCH, Program
 
@@ -199,7 +200,10 @@ def call(
 ) -> int:
     """Push the frame of a prepared call."""
     session.check_permission("EXECUTE", known.procedure)
-    values = [make(session, variables) for make in known.makers]
+    try:
+        values = [make(session, variables) for make in known.makers]
+    except SqlError as error:
+        raise of_call(error, known.program.name) from None
     frame = session.instance.machine.call(
         session, known.program, values, next_pc=session.frames[-1].pc + 1, user=known.user
     )

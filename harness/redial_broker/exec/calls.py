@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from redial_broker.engine.errors import SqlError
+from redial_broker.engine.errors import BATCH, STATEMENT, SqlError
 from redial_broker.engine.owners import OWNER
 from redial_broker.engine.types import SqlType
 from redial_broker.exec import impersonation
 from redial_broker.exec.conversion import compile_assignment_conversion
+from redial_broker.exec.conversion.rules import shown_name
 from redial_broker.exec.program import Frame, ParameterInfo, Program
 
 if TYPE_CHECKING:
@@ -34,6 +35,35 @@ class Argument:
     """Takes an OUTPUT value back."""
     table: str = ""
     """The type of a table variable as messages name it, "" for what is none."""
+
+
+UNFIT = frozenset({220, 232, 235, 241, 242, 244, 245, 248, 295, 8114, 8115, 8169})
+"""Errors of a value that has no place in a type: of an argument they are 8114 (F-520)."""
+
+
+def argument_conversion(source: SqlType, target: SqlType) -> Callable[[Any], Any] | None:
+    """The conversion of an argument: a value that does not fit is 8114, of the call alone."""
+    change = conversion(source, target)
+    if change is None:
+        return None
+    convert = change
+
+    def attempt(value: Any) -> Any:
+        try:
+            return convert(value)
+        except SqlError as error:
+            if error.number not in UNFIT:
+                raise
+            names = (shown_name(source), shown_name(target))
+            raise SqlError(8114, *names, state=5, aborts=STATEMENT) from None
+
+    return attempt
+
+
+def of_call(error: SqlError, name: str) -> SqlError:
+    """An error about the arguments of a call: the called procedure's, without a line (F-520)."""
+    error.of_call, error.procedure = True, error.procedure or name
+    return error
 
 
 @lru_cache(maxsize=4096)
@@ -68,6 +98,21 @@ def call_program(
     user: Any = None,
 ) -> Frame:
     """Bind arguments to parameters and push the frame."""
+    try:
+        values, outputs = bind(session, program, arguments)
+    except SqlError as error:
+        raise of_call(error, program.name if program.object_id else "") from None
+    frame: Frame = session.instance.machine.call(
+        session, program, values, next_pc=next_pc, user=user
+    )
+    frame.outputs = outputs
+    return frame
+
+
+def bind(
+    session: SessionState, program: Program, arguments: list[Argument]
+) -> tuple[list[Any], list[tuple[int, Callable[[Any], None]]]]:
+    """The values of the parameters, and where those of OUTPUT parameters go back to."""
     values: list[Any] = [None] * len(program.parameters)
     bound = match(program, arguments)
     outputs: list[tuple[int, Callable[[Any], None]]] = []
@@ -91,16 +136,15 @@ def call_program(
             if argument.output and argument.set is not None:
                 outputs.append((slot, argument.set))
             continue
-        values[slot] = converted(argument.value, argument.type, parameter.type)
+        change = argument.type and argument_conversion(argument.type, parameter.type)
+        values[slot] = argument.value
+        if change and argument.value is not None:
+            values[slot] = change(argument.value)
         if argument.output:
             if not parameter.output:
                 raise SqlError(8162, parameter.name, state=2)
             outputs.append((slot, output_setter(parameter.type, argument)))
-    frame: Frame = session.instance.machine.call(
-        session, program, values, next_pc=next_pc, user=user
-    )
-    frame.outputs = outputs
-    return frame
+    return values, outputs
 
 
 def output_setter(type_: SqlType, argument: Argument) -> Callable[[Any], None]:
@@ -144,7 +188,7 @@ def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
     """
     bound: list[Argument | None] = [None] * len(program.parameters)
     if len(arguments) > len(bound):
-        raise SqlError(8144 if bound else 8146, program.name, state=2)
+        raise SqlError(8144 if bound else 8146, program.name, state=2, aborts=BATCH)
     for position, argument in enumerate(arguments):
         if argument.name:
             slot = program.parameter_slot(argument.name)

@@ -32,6 +32,9 @@ ISOLATION_LEVELS = frozenset(
 )
 
 
+IMAGES = 2
+"""The first variables of a trigger: inserted and deleted."""
+
 DATE_ORDERS = frozenset({"mdy", "dmy", "ymd", "ydm", "myd", "dym"})
 """SET DATEFORMAT page."""
 
@@ -206,6 +209,9 @@ def rollback_transaction(session: SessionState, name: str | None) -> None:
             return
         raise SqlError(6401, name)
     session.rollback()
+    for frame in session.frames:
+        if frame.firing is not None and frame.firing.transaction is transaction:
+            frame.variables[:IMAGES] = frame.firing.nothing(session)  # F-529
 
 
 @compiles(ast.SaveTransaction, shared=False)
@@ -221,7 +227,7 @@ def save(node: ast.SaveTransaction, context: Context) -> Run:
 
 
 def save_transaction(session: SessionState, name: str) -> None:
-    """One SAVE TRANSACTION; 628 without a transaction, 3930 in a doomed one."""
+    """One SAVE TRANSACTION; 628, which ends the batch, without one; 3930 in a doomed one."""
     if session.trancount == 0:
         raise SqlError(628)
     assert session.transaction is not None
@@ -342,8 +348,7 @@ def _set_context_info(session: SessionState, value: Any) -> None:
 def _set_rowcount(session: SessionState, value: Any) -> None:
     if value is None or value < 0:
         raise SqlError(507)
-    if value > 0:
-        raise NotSupported(f"SET ROWCOUNT {value}: use TOP")
+    session.options = session.options.changed(rowcount=value)
 
 
 def _only(allowed: Any, name: str) -> Callable[[Any, Any], None]:

@@ -182,7 +182,7 @@ def compile_open(node: ast.OpenCursor, context: Context) -> Run:
         cursor.plan.check_tables(session)
         rows: tuple[Row, ...] = ()
         if cursor.kind != DYNAMIC:
-            rows = tuple(cursor.plan.read(session, cursor.locals))
+            rows = tuple(session.limited(cursor.plan.read(session, cursor.locals)))
         session.cursors[key] = replace(cursor, rows=rows, position=0, current=None, moment=None)
         session.cursors[LAST_OPENED] = key
         session.set_rowcount(0)

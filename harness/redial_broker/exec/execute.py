@@ -13,8 +13,8 @@ from redial_broker.engine.types import INT, NVARCHAR_MAX, UNICODE_TYPES
 from redial_broker.exec import binding, impersonation
 from redial_broker.exec.calls import (
     Argument,
+    argument_conversion,
     call_program,
-    conversion,
     converted,
     module_principal,
 )
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 _NAME_PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)')
+
+TEXT_LEVELS = 2
+"""Of sp_executesql and its kin: the system procedure and its batch (F-532)."""
 
 DYNAMIC_PROCEDURES: dict[str, Callable[[Any, list[Argument], Any, int | None], int | None]] = {}
 """Procedures that push a frame themselves (sp_executesql and its kin), by lower-case name."""
@@ -87,7 +90,7 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
             and switched == SWITCH
             and session.frames[-1].database is database
         ):
-            known = binding.after(session, fixed, plain, conversion, module_principal)
+            known = binding.after(session, fixed, plain, argument_conversion, module_principal)
         return switched
 
     return run
@@ -235,15 +238,17 @@ def call_named(
             try:
                 status = in_work(session, lambda: system(session, arguments)) or 0
             except SqlError as error:
-                if error.raised and on_return is not None:  # it raises and returns 1 (F-361)
-                    on_return(session, 1)
+                if error.raised and error.returns is None:
+                    error.returns = 1  # F-361
+                if error.returns is not None and on_return is not None:
+                    on_return(session, error.returns)
                 raise
             session.return_status = status
             if on_return is not None:
                 on_return(session, status)
             return None
         if (
-            lowered.startswith(("sp_", "xp_"))
+            lowered.startswith(("sp_", "xp_", "sysmail_"))
             and name.schema in {None, "", "dbo", "sys"}
             and found is None
             and session.instance.known_system_procedure(lowered)
@@ -408,7 +413,7 @@ def sp_executesql(
         given = None
     program = text_program(session, text, _text(given, "@params", 3))
     frame = call_program(session, program, arguments[2:], next_pc)
-    frame.on_return = on_return
+    frame.on_return, frame.levels = on_return, TEXT_LEVELS
     return SWITCH
 
 

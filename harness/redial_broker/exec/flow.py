@@ -10,13 +10,14 @@ from redial_broker.engine.types import INT, nvarchar
 from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import bare, compile_assignment_conversion, seconds_of_day
-from redial_broker.exec.conversion.rules import OLD_LARGE
+from redial_broker.exec.conversion.rules import OLD_LARGE, shown_name
 from redial_broker.exec.cursors import set_cursor_variable
 from redial_broker.exec.ddl.definition import table_definition
 from redial_broker.exec.declarations import declared_type, find_table_type
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.functions.formatting import format_message
+from redial_broker.exec.program import SWITCH
 from redial_broker.exec.registry import Run, compiles, flow
 from redial_broker.exec.steps import end_of_program, jump, lazy_step
 from redial_broker.exec.strictness import strict, uses_methods
@@ -184,6 +185,9 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
         status = evaluate(session, variables, ())
         if status is not None and change is not None:
             status = change(status)
+        if status is None and type_ is None:
+            message = SqlError(282, session.frames[-1].program.name)
+            session.info(message.text, message.severity, message.number)
         session.frames[-1].status = empty if status is None else status
         return end_of_program(session, variables)
 
@@ -325,6 +329,11 @@ def throw(node: ast.Throw, context: Context) -> Run:
     return run
 
 
+def raised_state(given: int) -> int:
+    """The state of RAISERROR: negative is 1, and it has one byte (F-526)."""
+    return 1 if given < 0 else given & 255
+
+
 @compiles(ast.RaiseError, shared=False)
 def raiserror(node: ast.RaiseError, context: Context) -> Run:
     """RAISERROR(text or number, severity, state, arguments...) WITH LOG, NOWAIT, SETERROR."""
@@ -332,7 +341,7 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
     log = "LOG" in node.options
     set_error = "SETERROR" in node.options
 
-    def run(session: SessionState, variables: Values) -> None:
+    def run(session: SessionState, variables: Values) -> int | None:
         given = [value.fn(session, variables, ()) for value in values]
         missing: list[Any] = [None] * (3 - len(given))
         text, severity, state, *arguments = [*given, *missing]
@@ -343,7 +352,7 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
             text, logged = message.text, logged or message.logged
             if severity is not None and int(severity) == -1:
                 severity = message.severity
-        severity, state = max(0, int(severity or 0)), max(0, min(int(state or 0), 255))
+        severity, state = max(0, int(severity or 0)), raised_state(int(state or 0))
         if log and not session.instance.may_log(session):
             raise SqlError(2778, line=0)
         if severity > 18 and not log:
@@ -352,10 +361,13 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
         if logged:
             session.instance.log_error(session, number, severity, state, text)
         if severity <= 10:
-            session.error = number if set_error else 0
             session.rowcount = 0
-            session.info(text, severity, number if number != 50000 else 50000, state)
-            return
+            session.info(text, severity, number, state)
+            if not set_error:
+                return None  # @@ERROR is 0
+            session.error = number
+            session.frames[-1].pc += 1
+            return SWITCH  # the machine would set @@ERROR to 0
         error = SqlError(number, text=text, severity=severity, state=state)
         error.raised = True
         raise error
@@ -364,17 +376,33 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
 
 
 # ---------------------------------------------------------------------- waiting
+WAIT_TYPES = frozenset({"int", "smallint", "datetime"})
+"""Types beside texts that WAITFOR takes; numbers are seconds (F-527)."""
+
+
 @compiles(ast.WaitForDelay, ast.WaitForTime, lazy=False, work=False)
 def wait_for_delay(node: Any, context: Context) -> Run:
     """WAITFOR DELAY 'hh:mm:ss' by the instance's clock. WAITFOR TIME waits for a time of day."""
     is_delay = isinstance(node, ast.WaitForDelay)
     value = context.expression(node.delay if is_delay else node.time)
+    if value.constant:
+        try:
+            seconds_of_day(value.value)
+        except SqlError:
+            raise context.fail(node, SqlError(148, value.value, aborts="batch")) from None
+    of = value.type
 
     def run(session: SessionState, variables: Values) -> None:
         if session.expired:
             session.rowcount = 0
             return
-        seconds = seconds_of_day(value.fn(session, variables, ()))
+        given = value.fn(session, variables, ())
+        session.rowcount = 0
+        if given is None:
+            return  # NULL is no wait (F-527)
+        if not of.is_string and of.name not in WAIT_TYPES:
+            raise SqlError(9815, shown_name(of))
+        seconds = float(given) if isinstance(given, int) else seconds_of_day(given)
         if not is_delay:
             now = session.now()
             seconds -= now.hour * 3600 + now.minute * 60 + now.second + now.microsecond / 1e6

@@ -15,17 +15,19 @@ from redial_broker.engine.errors import (
     BATCH,
     CONNECTION,
     SCOPE,
+    STATEMENT,
     THROWN,
     NotSupported,
     Overlong,
     SqlError,
     Wait,
 )
-from redial_broker.engine.types import Message
+from redial_broker.engine.types import SELECT_DONE, Message
 from redial_broker.exec.cursor_references import drop_references, hand_over
 from redial_broker.exec.impersonation import become_user
 from redial_broker.exec.program import Frame, Program
 from redial_broker.exec.session_records import ErrorInfo
+from redial_broker.exec.steps import CHANGES
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -38,7 +40,17 @@ if TYPE_CHECKING:
 READY, WAITING, FINISHED, LONG = "ready", "waiting", "finished", "long"
 NEST_LIMIT = 32
 TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
-"""Statement errors after which the server adds 3621, "The statement has been terminated."."""
+"""Statement errors after which the server adds 3621, "The statement has been terminated."; after
+those of a data change it always does, after those of a SELECT never (F-524)."""
+
+DUPLICATE = 1505
+"""A duplicate key found by CREATE UNIQUE INDEX or a constraint: 3621 although the batch ends."""
+
+NO_ERROR = 10
+"""Highest severity of what is no error, from which return statuses are counted."""
+
+CALLS = (ast.ExecuteProcedure, ast.ExecuteString)
+"""Statements whose errors are the callee's: they are not in their own frame's status (F-521)."""
 
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
@@ -71,6 +83,29 @@ def _keeps_its_moment(wait: Any) -> bool:
         *resource.granted.values(),
         *(request.mode for request in resource.waiting),
     }
+
+
+def return_status(session: SessionState, frame: Frame) -> int:
+    """What RETURN gave; without a value 10 minus the severity of the worst error.
+
+    Of dynamic text it is @@ERROR (F-521).
+    """
+    if not frame.program.object_id:
+        return session.error
+    if frame.status is not None:
+        return int(frame.status)
+    return NO_ERROR - frame.severity if frame.severity > NO_ERROR else 0
+
+
+def _terminates(error: SqlError, node: ast.Node | None, ends: bool) -> bool:
+    """Whether 3621 follows (F-524). ends: the batch ends."""
+    if DUPLICATE in {error.number, *(part.number for part in error.before)}:
+        return True
+    if ends or error.aborts != STATEMENT or error.compiling or error.raised:
+        return False
+    if isinstance(node, ast.SelectStatement):
+        return False
+    return isinstance(node, CHANGES) or error.number in TERMINATED_NOTE
 
 
 class Machine:
@@ -249,7 +284,7 @@ class Machine:
         if session.cursors or session.temp_tables:
             self._drop_locals(session, frame)
         if frame.on_return is not None:
-            frame.on_return(session, frame.status)
+            frame.on_return(session, return_status(session, frame))
         if frame.firing is not None:
             self._leave_trigger(session, frame.firing)
             return
@@ -308,16 +343,20 @@ class Machine:
         info = frame.program.infos[frame.pc]
         if isinstance(error, NotSupported) and info.node is not None:
             error.place(frame.program.source.line_column(info.node.pos))
-        if not error.line:
+        if not error.line and not error.of_call:
             error.line = info.line
         if not error.procedure and frame.program.object_id:
             error.procedure = frame.program.name
         if error.number in BROKER_MESSAGES:
             _decide(session, error)
+        if not isinstance(info.node, CALLS):
+            frame.severity = max(frame.severity, error.severity)
         session.lock_mark = max(session.lock_mark, ~session.lock_mark)
         self._undo_failed(session, error)
         session.error = error.number
         if error.severity < 20 and self._catch(session, error):
+            if error.sent is not None:
+                session.sink.done(SELECT_DONE, error.sent)
             return
         for part in (*error.before, error):
             session.sink.message(
@@ -325,7 +364,7 @@ class Machine:
                     part.number, part.severity, part.state, part.text, error.procedure, error.line
                 )
             )
-        self._end_failed(session, error, info.resume)
+        self._end_failed(session, error, info.node, info.resume)
 
     def _undo_failed(self, session: SessionState, error: SqlError) -> None:
         transaction = session.transaction
@@ -400,25 +439,28 @@ class Machine:
         if frame.firing is not None:
             frame.firing.abandon(session)
 
-    def _end_failed(self, session: SessionState, error: SqlError, resume: int) -> None:
+    def _end_failed(
+        self, session: SessionState, error: SqlError, frame_node: ast.Node | None, resume: int
+    ) -> None:
         if error.aborts == CONNECTION or error.severity >= 20:
             self.end_batch(session, rollback=True)
             session.instance.disconnect(session)
             return
         xact_abort = session.options.xact_abort and not error.raised and not error.compiling
         in_trigger = error.aborts == SCOPE and session.frames[-1].firing is not None
+        ends = error.aborts in {BATCH, THROWN} or xact_abort or in_trigger
+        if _terminates(error, frame_node, ends):
+            session.sink.message(
+                Message(
+                    3621, 0, 0, "The statement has been terminated.", error.procedure, error.line
+                )
+            )
         if error.aborts == BATCH or xact_abort or in_trigger:
             self.end_batch(session, rollback=True)
             return
         if error.aborts == THROWN:
             self.end_batch(session, rollback=False)
             return
-        if error.number in TERMINATED_NOTE:
-            session.sink.message(
-                Message(
-                    3621, 0, 0, "The statement has been terminated.", error.procedure, error.line
-                )
-            )
         session.sink.done(0, None, True)
         session.return_status = -6
         if error.aborts == SCOPE and len(session.frames) > 1:

@@ -362,6 +362,23 @@ class VirtualTable:
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}
 """(schema, name) in lower case -> view; filled by the catalog package when it is imported."""
 
+REFUSED_INFORMATION = frozenset(
+    {
+        "COLUMN_DOMAIN_USAGE",
+        "COLUMN_PRIVILEGES",
+        "CONSTRAINT_TABLE_USAGE",
+        "DOMAINS",
+        "DOMAIN_CONSTRAINTS",
+        "PARAMETERS",
+        "ROUTINE_COLUMNS",
+        "SEQUENCES",
+        "TABLE_PRIVILEGES",
+        "VIEW_COLUMN_USAGE",
+        "VIEW_TABLE_USAGE",
+    }
+)
+"""Views of INFORMATION_SCHEMA that pages describe; those another module has are found before."""
+
 REFUSED_VIEWS: set[str] = set()
 """Lower-case names of views the server has in schema sys and the broker has not: naming one is
 refused by name (60001), never answered with 208 as if the server did not have it."""

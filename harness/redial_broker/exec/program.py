@@ -119,6 +119,8 @@ class Frame:
 
     handlers: (catch pc, depth of the session's error stack) per TRY block entered.
     outputs: (parameter slot, setter) to run when a call returns. on_return: (session, status).
+    levels: by how many it counts in @@NESTLEVEL. severity: of the worst error its own statements
+    raised, caught or not (F-521).
     firing: of a trigger's frame, the statement that fired it (never changed afterwards).
     saved_*, impersonations: of the caller, and how many EXECUTE AS were open there. signers:
     thumbprints of the certificates whose rights the running code has.
@@ -130,6 +132,7 @@ class Frame:
         "firing",
         "handlers",
         "impersonations",
+        "levels",
         "on_return",
         "outputs",
         "pc",
@@ -137,6 +140,7 @@ class Frame:
         "saved_identity",
         "saved_options",
         "saved_user",
+        "severity",
         "signers",
         "status",
         "trancount",
@@ -152,7 +156,9 @@ class Frame:
         self.outputs: list[tuple[int, Callable[[Any], None]]] = []
         self.on_return: Callable[[SessionState, int], None] | None = None
         self.firing: Any = None
-        self.status: Any = 0  # of a scalar function its value
+        self.status: Any = None  # what RETURN gave; of a scalar function its value
+        self.severity = 0
+        self.levels = 1
         self.trancount = session.trancount
         self.saved_options = session.options
         self.saved_user = session.user
@@ -163,7 +169,14 @@ class Frame:
 
     def copy(self) -> tuple[Any, ...]:
         """The mutable fields, for a memento."""
-        return (self, self.pc, self.variables[:], self.handlers[:], self.status)
+        return (
+            self,
+            self.pc,
+            self.variables[:],
+            self.handlers[:],
+            self.status,
+            self.severity,
+        )
 
     def restore_caller(self, session: SessionState) -> None:
         """The session acts as the caller again, in the caller's database."""
@@ -176,7 +189,7 @@ class Frame:
     @staticmethod
     def back(saved: tuple[Any, ...]) -> Frame:
         """The frame as ``copy`` found it."""
-        frame, pc, variables, handlers, status = saved
-        frame.pc, frame.handlers, frame.status = pc, handlers, status
+        frame, pc, variables, handlers, status, severity = saved
+        frame.pc, frame.handlers, frame.status, frame.severity = pc, handlers, status, severity
         frame.variables[:] = variables  # in place: output setters of a callee hold this list
         return cast("Frame", frame)

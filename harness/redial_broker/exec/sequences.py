@@ -36,6 +36,15 @@ _SIMPLE = (
 )
 """What may stand around it: nothing that runs once per something else than a row."""
 
+SUBQUERIES = (
+    ast.ScalarSubquery,
+    ast.Exists,
+    ast.InQuery,
+    ast.QuantifiedComparison,
+    ast.DerivedTable,
+    ast.CommonTable,
+)
+
 
 @compiles(ast.NextValueFor)
 def _next_value(node: ast.NextValueFor, scope: Scope) -> Expr:
@@ -73,6 +82,9 @@ def next_value(node: ast.NextValueFor, context: Context, *, ordered: bool = Fals
 def _check_place(node: ast.NextValueFor, context: Context) -> None:
     """Only where it is worked out exactly once for each row of the statement."""
     path = _path(context.statement, node)
+    number = forbidden(path, node)
+    if number:
+        raise context.fail(node, SqlError(number, aborts="scope"))
     queries = [part for part in path if isinstance(part, ast.Query)]
     plain = all(isinstance(part, _SIMPLE) for part in path) and len(queries) <= 1
     for part, following in zip(path, [*path[1:], node]):
@@ -99,6 +111,28 @@ def _check_place(node: ast.NextValueFor, context: Context) -> None:
     values = any(isinstance(part, ast.Values) for part in path)
     if not plain or (len(same) > 1 and not values):
         raise context.not_supported(node, "NEXT VALUE FOR here")
+
+
+def forbidden(path: list[Any], node: ast.NextValueFor) -> int:
+    """The number a server has for this place ("NEXT VALUE FOR" page, Limitations); 0 for none."""
+    if path == [None]:
+        return 0
+    if any(isinstance(part, SUBQUERIES) for part in path):
+        return 11719
+    for part, following in zip(path, [*path[1:], node]):
+        if isinstance(part, (ast.Case, ast.Iif)) or (
+            isinstance(part, ast.FunctionCall) and part.name.name.upper() in _CHOICES
+        ):
+            return 11741
+        if isinstance(part, ast.SetOperation) or (isinstance(part, ast.Select) and part.distinct):
+            return 11721
+        if isinstance(part, ast.Select) and following not in part.items:
+            return 11720
+        if isinstance(part, ast.Query) and part.order_by and node.over is None:
+            return 11723 if following is part.body else 11720
+        if isinstance(part, (ast.Insert, ast.Update)) and following in (part.outputs or []):
+            return 11720
+    return 0
 
 
 def _path(top: Any, node: ast.Node) -> list[Any]:

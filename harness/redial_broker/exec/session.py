@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.errors import NotSupported, SqlError, Wait
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
@@ -185,7 +185,7 @@ class SessionState(Part):
     @property
     def nest_level(self) -> int:
         """@@NESTLEVEL: modules and dynamic batches on the stack (a plain batch counts 0)."""
-        return max(0, len(self.frames) - 1)
+        return sum(frame.levels for frame in self.frames[1:])
 
     @property
     def proc_id(self) -> int:
@@ -223,8 +223,8 @@ class SessionState(Part):
 
     def xact_state(self) -> int:
         """XACT_STATE(): 1, 0 or -1."""
-        if self.trancount == 0 or self.transaction is None:
-            return 0
+        if self.transaction is None:
+            return 0  # of an autocommit transaction it is 1 (F-525)
         return -1 if self.transaction.doomed else 1
 
     def new_guid(self) -> str:
@@ -339,8 +339,23 @@ class SessionState(Part):
         """Set @@ROWCOUNT alone."""
         self.rowcount = rowcount
 
+    def limited(self, rows: list[Any]) -> list[Any]:
+        """The rows a statement stops after under SET ROWCOUNT."""
+        most = self.options.rowcount
+        return rows[:most] if most else rows
+
+    def refuse_rowcount(self, construct: str) -> None:
+        """Raise NotSupported under SET ROWCOUNT, for what does not follow it."""
+        if self.options.rowcount:
+            raise NotSupported(f"{construct} under SET ROWCOUNT {self.options.rowcount}")
+
+    def count_in_change(self) -> int:
+        """@@TRANCOUNT as a data change reads it: the change counts too (F-525)."""
+        return max(self.trancount, 1) + 1
+
     def info(self, text: str, severity: int = 0, number: int = 0, state: int = 1) -> None:
-        """PRINT and RAISERROR below severity 11."""
+        """PRINT and RAISERROR below severity 11; 10 goes out as 0 (F-526)."""
+        severity = 0 if severity == 10 else severity
         frame = self.frames[-1] if self.frames else None
         line = frame.program.infos[frame.pc].line if frame else 1
         name = frame.program.name if frame else ""

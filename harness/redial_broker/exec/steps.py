@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 
+CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
+"""Statements that change data; in them @@TRANCOUNT counts one more (F-525)."""
+
+
 def jump(target: int, tries: int, catches: int) -> Run:
     """A step that goes to ``target``, leaving TRY and CATCH blocks on the way."""
 
@@ -59,6 +63,9 @@ def lazy_step(
         version = database.schema_version
         looked_up = database.server.looked_up if database.server is not None else set()
         looked_up.clear()
+        fresh.scope.changing = isinstance(node, CHANGES)
+        if isinstance(node, CHANGES):
+            fresh.scope = fresh.scope.naming(node.with_)
         try:
             run = compile_node(node, fresh)
         except SqlError as error:

@@ -43,7 +43,7 @@ declare(
 )
 declare(
     "rowcount_after_if",
-    ("unchanged", "zero"),
+    ("zero", "unchanged"),
     "F-279",
     "@@ROWCOUNT behind the condition of an IF.",
     "rowcount_after_control",

@@ -143,11 +143,13 @@ def trigger_depth(session: SessionState, object_id: int | None = None) -> int:
 def columns_updated(session: SessionState) -> bytes | None:
     """COLUMNS_UPDATED(): a bit per column, that of the first one lowest in the first byte.
 
-    All for an INSERT, none for a DELETE; NULL outside a trigger.
+    All for an INSERT, no byte for a DELETE; NULL outside a trigger.
     """
     firing = session.frames[-1].firing if session.frames else None
     if firing is None:
         return None
+    if firing.updated is not None and not firing.updated:
+        return b""  # of a DELETE (F-529)
     bits = bytearray((len(firing.columns) + 7) // 8)
     for ordinal in range(len(firing.columns)):
         if firing.updated is None or ordinal in firing.updated:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.calls import Argument, argument_value, call_program
-from redial_broker.exec.execute import DYNAMIC_PROCEDURES, call_named, parse_name, text_program
+from redial_broker.exec.execute import (
+    DYNAMIC_PROCEDURES,
+    TEXT_LEVELS,
+    call_named,
+    parse_name,
+    text_program,
+)
 from redial_broker.exec.program import SWITCH, Program, StatementInfo
 from redial_broker.exec.steps import end_of_program
 from redial_broker.instance.api_cursors import CURSOR_PROCEDURES
@@ -83,7 +89,7 @@ def sp_prepexec(
     program = text_program(session, prepared.text, prepared.definitions)
     give_handle(session, arguments, prepared)
     frame = call_program(session, program, arguments[3:], next_pc)
-    frame.on_return = on_return
+    frame.on_return, frame.levels = on_return, TEXT_LEVELS
     return SWITCH
 
 
@@ -111,7 +117,7 @@ def sp_execute(
         )
     program = text_program(session, prepared.text, prepared.definitions)
     frame = call_program(session, program, arguments[1:], next_pc)
-    frame.on_return = on_return
+    frame.on_return, frame.levels = on_return, TEXT_LEVELS
     return SWITCH
 
 

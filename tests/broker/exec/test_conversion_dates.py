@@ -166,4 +166,4 @@ def test_waitfor_times():
     assert seconds_of_day(datetime(1900, 1, 1, 1)) == 3600
     with pytest.raises(SqlError) as caught:
         seconds_of_day("soon")
-    assert caught.value.number == 148
+    assert caught.value.number == 241

@@ -5,7 +5,10 @@ public class Instance {
     static void say(String name, Object value) { System.out.println(name + "=" + value); }
 
     static void run(Connection c, String sql) throws SQLException {
-        try (Statement s = c.createStatement()) { s.execute(sql); }
+        try (Statement s = c.createStatement()) {
+            if (!s.execute(sql)) return;
+            try (ResultSet rows = s.getResultSet()) { while (rows.next()) { } }  // an error comes with its rows
+        }
     }
 
     static Object first(Connection c, String sql) throws SQLException {

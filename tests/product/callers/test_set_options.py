@@ -18,6 +18,7 @@ OPTIONS = (
     "XACT_ABORT ON",
     "DATEFIRST 1",
     "DEADLOCK_PRIORITY LOW",
+    "ROWCOUNT 1",
 )
 
 UNKNOWN_HERE = (
@@ -29,11 +30,10 @@ UNKNOWN_HERE = (
     "ANSI_DEFAULTS OFF",
     "DATEFORMAT dmy",
     "LANGUAGE Deutsch",
-    "ROWCOUNT 1",
     "TEXTSIZE 1",
 )
 """The embedded broker refuses these by name. What a server would make of them is ruled out below:
-1934 needs an object that wants its options, ROWCOUNT a statement that takes more than a row."""
+1934 needs an object that wants its options."""
 
 WANTS_OPTIONS = (
     "an index on a view or on a computed column, a filtered index, a method of xml: "

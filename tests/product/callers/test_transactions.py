@@ -227,7 +227,8 @@ def test_procedures_within_procedures_keep_their_counts(key, abort):
     )
     stage.dba.does(
         "CREATE PROCEDURE dbo.P2 AS BEGIN SET NOCOUNT ON; BEGIN TRANSACTION; "
-        "EXECUTE dbo.P3; INSERT INTO dbo.Orders VALUES (@@TRANCOUNT); COMMIT; END;"
+        "EXECUTE dbo.P3; DECLARE @depth int = @@TRANCOUNT; "
+        "INSERT INTO dbo.Orders VALUES (@depth); COMMIT; END;"
     )
     t1 = stage.caller()
     t1.does(f"SET XACT_ABORT {abort}; EXECUTE dbo.P2;")

@@ -114,6 +114,8 @@ class ColumnDef(TableElement):
     sparse: bool = False
     constraints: list[Constraint | TableIndex] | None = None
     """Default, key, check, foreign key."""
+    restated: bool = False
+    """NULL or NOT NULL stands there more than once."""
 
 
 @node

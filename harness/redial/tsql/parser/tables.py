@@ -123,12 +123,12 @@ class TableParser(OptionParser):
 
     def _column_property(self, column: ColumnDef) -> bool:
         """Read one property into ``column``; False when there is none."""
-        word = self.words[self.i]
+        word, stated = self.words[self.i], column.nullable is not None
         if word == "NOT" and self.accept_all("NOT", "NULL"):
-            column.nullable = False
+            column.nullable, column.restated = False, stated
         elif word == "NULL":
             self.i += 1
-            column.nullable = True
+            column.nullable, column.restated = True, stated
         elif word == "IDENTITY":
             column.identity = self._identity()
         elif word == "COLLATE":

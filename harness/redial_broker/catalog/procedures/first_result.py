@@ -148,6 +148,8 @@ def _of_statements(nodes: list[Any], compiler: ProgramCompiler) -> list[ResultCo
             found = _of_statements(node.statements, compiler)
         elif isinstance(node, ast.ExecuteProcedure):
             found = _of_procedure(node, compiler)
+        elif isinstance(node, ast.ExecuteString) and isinstance(node.command, ast.Literal):
+            found = first_result(context.session, str(node.command.value), "")
         elif isinstance(node, ast.Return):
             return None
         elif type(node) in FLOW and not isinstance(node, (*_SILENT, ast.Insert)):

@@ -24,9 +24,22 @@ GRANTED, AFTER_WAIT, TIMED_OUT, CANCELLED, DEADLOCK, BAD_CALL = 0, 1, -1, -2, -3
 """Return codes of sp_getapplock (its page)."""
 
 
+OWNERS = frozenset({"transaction", "session"})
+NULL_SHOWN = "(null)"
+FOR_EVER = -1
+"""The least timeout of a lock."""
+
+
+def refused(call: Call, number: int, *args: object) -> int:
+    """A wrong call: an information message and -999, no error (F-528)."""
+    message = SqlError(number, *args)
+    call.session.info(message.text, message.severity, number)
+    return BAD_CALL
+
+
 def holder_of(session: SessionState, owner: str, create: bool) -> Any:
     """The transaction that owns the lock: the session's current one, or its session-long one."""
-    if owner.lower() == "session":
+    if owner.strip().lower() == "session":
         server = session.database.server
         return server.session_holder(session) if create else server.session_locks.get(session.id)
     # A transaction's lock needs one the user has begun.
@@ -44,15 +57,20 @@ def holder_of(session: SessionState, owner: str, create: bool) -> Any:
 def sp_getapplock(call: Call) -> int:
     """An application lock; timing out or being a deadlock victim is a return code, no error."""
     session = call.session
-    word = (call.text("LockMode") or "").lower()
+    word = (call.text("LockMode") or "").strip().lower()
     mode = next((short for short, name in LOCK_NAMES.items() if name.lower() == word), None)
     resource, owner = call.text("Resource"), call.text("LockOwner") or ""
-    if mode in {None, "SIX"} or resource is None or owner.lower() not in {"transaction", "session"}:
+    if mode in {None, "SIX"}:
+        return refused(call, 15625, call.text("LockMode") or NULL_SHOWN, "@LockMode")
+    if owner.strip().lower() not in OWNERS:
+        return refused(call, 15625, call.text("LockOwner") or NULL_SHOWN, "@LockOwner")
+    timeout = call.number("LockTimeout")
+    if resource is None or (timeout is not None and timeout < FOR_EVER):
         return BAD_CALL
     key = applock_key(session, resource, call.text("DbPrincipal") or "")
     holder = holder_of(session, owner, create=True)
     if holder is None:
-        return BAD_CALL
+        return refused(call, 15626)
     if (
         session.trancount
         and session.transaction is not None
@@ -63,7 +81,6 @@ def sp_getapplock(call: Call) -> int:
     if session.expired:
         # A quiet lock wait is over without the lock; ``expired`` says why (engine.locks).
         return DEADLOCK if session.expired == 1205 else TIMED_OUT
-    timeout = call.number("LockTimeout")
     # Held and never counted: this is the second run of a call that had to wait.
     waited = key in holder.locks and (holder, key) not in session.database.server.applock_counts
     try:
@@ -98,11 +115,15 @@ def count(session: SessionState, holder: Any, key: tuple[Any, ...], step: int) -
 def sp_releaseapplock(call: Call) -> int:
     """Give an application lock back; 1223 and -999 when it is not held."""
     session = call.session
-    resource = call.text("Resource") or ""
+    resource, owner = call.text("Resource") or "", call.text("LockOwner") or ""
+    if owner.strip().lower() not in OWNERS:
+        return refused(call, 15625, owner or NULL_SHOWN, "@LockOwner")
     key = applock_key(session, resource, call.text("DbPrincipal") or "")
-    holder = holder_of(session, call.text("LockOwner") or "", create=False)
+    holder = holder_of(session, owner, create=False)
     if holder is None or key not in holder.locks:
-        raise SqlError(1223, call.text("DbPrincipal"), resource)
+        error = SqlError(1223, call.text("DbPrincipal"), resource)
+        error.returns = BAD_CALL
+        raise error
     if count(session, holder, key, -1) <= 0:
         session.engine.locks.release(holder, key)
     return GRANTED

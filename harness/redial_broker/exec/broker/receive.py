@@ -84,6 +84,7 @@ def _receive(node: ast.Receive, context: Context, timeout: Value | None) -> Run:
 
     def run(session: SessionState, variables: Values) -> None:
         session.check_permission("RECEIVE", queue)
+        session.refuse_rowcount("RECEIVE")
         taken = receive(
             queue,
             session,

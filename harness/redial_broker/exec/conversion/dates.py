@@ -12,11 +12,18 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import SqlType
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Convert
+
+differs(
+    "100 nanoseconds",
+    "The last digit of time(7), datetime2(7) and datetimeoffset(7) is always 0: what is read, from "
+    "text or from a driver, ends at the microsecond.",
+)
 
 EPOCH = datetime(1900, 1, 1)
 """Where the days of datetime begin; engine.clock has another, where a test's time begins."""
@@ -25,6 +32,11 @@ _EPOCH_DATE = EPOCH.date()
 _DATETIME_MIN = datetime(1753, 1, 1)
 _SMALL_MAX = datetime(2079, 6, 6, 23, 59, 59)
 _DAY = timedelta(days=1)
+MILLISECOND_DIGITS = 3
+MICROSECOND_DIGITS = 6
+XML_STYLE = 127
+"""The style with a time zone: what is read by it is UTC. Otherwise an offset in a text is dropped
+on the way to datetime2 (date page, examples)."""
 _TICKS_PER_DAY = 300 * 86400
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -183,6 +195,23 @@ def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | Non
     raise _Unreadable
 
 
+_LONG_FRACTION = re.compile(r"(?<=[0-9]:[0-9]{2})[.:]([0-9]{7,9})|(?<=:[0-9])[.:]([0-9]{7,9})")
+
+
+def _fitting(text: str, target: SqlType) -> str:
+    """The text with at most six digits of a second, rounded to the scale of its type."""
+    match = _LONG_FRACTION.search(text)
+    digits = (match[1] or match[2]) if match else ""
+    if match is None or target.scale > MICROSECOND_DIGITS or not digits[6:].strip("0"):
+        return text
+    unit = 10 ** (len(digits) - target.scale)
+    rounded = (int(digits) + unit // 2) // unit * unit
+    if rounded >= 10 ** len(digits):
+        return text  # up into the next second, which the six digits that are read do as well
+    kept = str(rounded).zfill(len(digits))[:MICROSECOND_DIGITS]
+    return f"{text[: match.start()]}.{kept}{text[match.end() :]}"
+
+
 def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[str], Any]:
     """text -> date or time value; 241 unreadable, 242 readable but no such moment."""
     if style not in _READABLE_STYLES:
@@ -192,6 +221,8 @@ def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[
     fit = rescale(target)
 
     def run(text: str) -> Any:
+        if not legacy and target.name != "date":
+            text = _fitting(text, target)
         try:
             day, clock, offset, digits = _read(text, day_first)
         except _Unreadable:
@@ -209,7 +240,7 @@ def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[
         moment = datetime.combine(day or _EPOCH_DATE, clock)
         if target.name == "datetimeoffset":
             return fit(moment.replace(tzinfo=offset or UTC))
-        if offset is not None and offset.utcoffset(None):
+        if (legacy or style == XML_STYLE) and offset is not None and offset.utcoffset(None):
             moment -= offset.utcoffset(None)
         if legacy and not _in_range(moment, target.name):
             raise SqlError(242, source.name, target.name)
@@ -252,7 +283,9 @@ def rescale(target: SqlType) -> Convert:
     if name == "datetime":
         return round_datetime
     if name == "smalldatetime":
-        return lambda m: (m + timedelta(seconds=30)).replace(second=0, microsecond=0)
+        # By way of datetime: 29.999 s are rounded up (smalldatetime page).
+        half = timedelta(seconds=30)
+        return lambda m: (round_datetime(m) + half).replace(second=0, microsecond=0)
     if name == "time":
         return lambda t: _round_micros(datetime.combine(_EPOCH_DATE, t), scale).time()
     if name == "date":
@@ -333,15 +366,21 @@ def from_bytes(value: bytes) -> datetime:
 
 
 def seconds_of_day(value: Any) -> float:
-    """The argument of WAITFOR in seconds: 'hh:mm[:ss[.mmm]]' or a datetime; 148 otherwise."""
+    """The argument of WAITFOR in seconds: 'hh:mm[:ss[.mmm]]' or a datetime. Raises SqlError 241.
+
+    Nothing but blanks is midnight; an hour 0 is no hour of the afternoon (F-527).
+    """
+    if isinstance(value, str) and not value.strip():
+        return 0
     if isinstance(value, str):
         match = _TIME_ONLY.fullmatch(value)
         try:
-            if match is None or match["zone"]:
+            if match is None or match["zone"] or len(match["fraction"] or "") > MILLISECOND_DIGITS:
+                raise _Unreadable
+            if int(match["hour"]) == 0 and (match["half"] or "")[:1] in {"p", "P"}:
                 raise _Unreadable
             value = _read_time(match)
         except (_Unreadable, ValueError):
-            raise SqlError(148, value) from None
-    if not isinstance(value, (time, datetime)):
-        raise SqlError(148, value)
-    return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1_000_000
+            raise SqlError(241) from None
+    seconds: int = value.hour * 3600 + value.minute * 60 + value.second
+    return seconds + float(value.microsecond) / 1_000_000

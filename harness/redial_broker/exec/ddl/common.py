@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 SCHEMA_CLASS = 3
+NO_TABLE = 4902
 
 
 def is_global(name: str) -> bool:
@@ -76,13 +77,24 @@ def existing(
     return found
 
 
+def no_table(number: int, name: str) -> SqlError:
+    """The error of a table that is not there: ALTER TABLE's is found before it runs (F-522)."""
+    error = SqlError(number, name)
+    error.compiling = number == NO_TABLE
+    return error
+
+
 def existing_table(
-    session: SessionState, database: Database, name: ast.ObjectName, kind: type, missing: int = 4902
+    session: SessionState,
+    database: Database,
+    name: ast.ObjectName,
+    kind: type,
+    missing: int = NO_TABLE,
 ) -> Any:
     """The table ALTER TABLE and CREATE INDEX work on. Raises SqlError 4902 or 1088."""
     found = database.resolve(name.schema, name.name, session)
     if not isinstance(found, kind):
-        raise SqlError(missing, dotted(name))
+        raise no_table(missing, dotted(name))
     if not is_global(name.name) and not has_permission(session, "ALTER", found):
         raise SqlError(1088, dotted(name), state=13)
     return found
@@ -109,6 +121,7 @@ __all__ = [
     "is_global",
     "lock_definition",
     "may_create",
+    "no_table",
     "refuse_taken",
     "schema_for",
     "target_database",

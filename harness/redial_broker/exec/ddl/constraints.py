@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError, followed, not_created
+from redial_broker.engine.errors import BATCH, SqlError, followed, not_created
 from redial_broker.engine.storage import Check, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.context import Context
@@ -101,6 +101,7 @@ def check_rows(
                     table.full_name,
                     column,
                     state=0,
+                    aborts=BATCH,
                 )
 
 

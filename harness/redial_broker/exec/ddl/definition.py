@@ -131,6 +131,7 @@ class DefinitionBuilder:
         if node.rowguidcol and any(c.rowguid for c in self.columns):
             raise SqlError(8196)
         constraints = node.constraints or []
+        self.refuse_twice(node, constraints)
         primary = any(isinstance(c, ast.KeyConstraint) and c.primary for c in constraints)
         rowversion = type_.name == "rowversion"
         nullable = node.nullable
@@ -163,6 +164,14 @@ class DefinitionBuilder:
         for constraint in constraints:
             self.constraint(constraint, column)
         return column
+
+    def refuse_twice(self, node: ast.ColumnDef, constraints: list[Any]) -> None:
+        """8148 for a second constraint of one kind in the definition of a column."""
+        for kind, of in (("CHECK", ast.CheckConstraint), ("DEFAULT", ast.DefaultConstraint)):
+            if sum(isinstance(constraint, of) for constraint in constraints) > 1:
+                raise SqlError(8148, kind, node.name, self.table)
+        if node.restated:
+            raise SqlError(8148, "NULL", node.name, self.table)
 
     def null_by_default(self) -> bool:
         """Whether a column that says neither NULL nor NOT NULL may be NULL.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError, followed, not_created
+from redial_broker.engine.errors import BATCH, SqlError, followed, not_created
 from redial_broker.engine.storage import Column, Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.database import Database
@@ -235,7 +235,9 @@ def check_existing(database: Database, constraint: Constraint, statement: str) -
             continue
         by_ordinal = dict(zip(bound.parent_ordinals, values))
         if bound.index.normalize([by_ordinal[i] for i in columns]) not in entries:
-            raise bound.refused(statement, True)
+            error = bound.refused(statement, True)
+            error.aborts = BATCH  # of a definition (F-522)
+            raise error
 
 
 # ---------------------------------------------------------------------- guarding what is referenced

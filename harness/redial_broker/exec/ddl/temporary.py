@@ -17,6 +17,7 @@ from redial_broker.exec.ddl.common import (
     existing_table,
     is_global,
     lock_definition,
+    no_table,
     target_database,
 )
 from redial_broker.exec.ddl.rebuild import all_indexes
@@ -79,7 +80,7 @@ def alter(
     if is_temporary(name.name):
         table = session.temp_tables.get(name.name.lower())
         if table is None:
-            raise SqlError(missing, name.name)
+            raise no_table(missing, name.name)
         return session.database, table, session.work()
     database = target_database(session, name)
     table = existing_table(session, database, name, Table, missing)

@@ -196,6 +196,7 @@ def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
             if not found.minimum <= start <= found.maximum:
                 raise SqlError(11703, dotted(node.name))
             session.engine.journal.assign(session.work(), found, "next_value", start)
+            session.engine.journal.assign(session.work(), found, "start", start)  # F-531
 
     return run
 

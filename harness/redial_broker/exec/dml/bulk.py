@@ -146,7 +146,7 @@ def _writer(
     )
     nothing = ast.DefaultValues(node.pos, node.end)
     insert = ast.Insert(node.pos, node.end, node.target, None, nothing)
-    return insert_writer(insert, target, chosen, hints, context, manner)
+    return insert_writer(insert, target, chosen, hints, context, manner)[0]
 
 
 def _constraints(table: Table) -> list[Constraint]:

@@ -47,7 +47,7 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
         if session.user is not None:
             for securable in securables:
                 check_permission(session, "DELETE", securable)
-        found = read(session, variables)
+        found = session.limited(read(session, variables))
         if triggers is not None and triggers.replaced(session):
             triggers.fire_instead(session, DELETE, [], [old for _, _, old in found])
             return SWITCH
@@ -72,7 +72,7 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
         session.done(DELETE, len(found))
         return None
 
-    return run
+    return outputs.watched(run)
 
 
 @compiles(ast.TruncateTable)

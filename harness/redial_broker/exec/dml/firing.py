@@ -103,6 +103,13 @@ class Firing:
             session.mark = len(self.transaction.undo)
         return None
 
+    def nothing(self, session: SessionState) -> list[Table]:
+        """What is left in ``inserted`` and ``deleted`` once the transaction is rolled back."""
+        return [
+            Table(session.engine.journal, image.name, image.columns, temporary=True)
+            for image in self.images
+        ]
+
     def _following(self) -> Firing | None:
         if len(self.triggers) == 1:
             return self.then

@@ -25,6 +25,7 @@ from redial_broker.exec.dml.rows import (
     assignment,
     changed_row,
     insert_columns,
+    note_given,
     note_identity,
     place,
     row_maker,
@@ -89,12 +90,12 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
     query_hints(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
     make_rows = _rows(node, target, chosen, context)
-    write = insert_writer(node, target, chosen, hints, context)
+    write, watched = insert_writer(node, target, chosen, hints, context)
 
     def run(session: SessionState, variables: Values) -> int | None:
         return write(session, variables, make_rows)
 
-    return run
+    return watched(run)
 
 
 def insert_target(node: ast.Insert, context: Context) -> Target:
@@ -130,8 +131,10 @@ def insert_writer(
     hints: Hints,
     context: Context,
     manner: Manner = AS_INSERT,
-) -> Callable[[Any, list[Any], MakeRows], int | None]:
-    """write(session, variables, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
+) -> tuple[Callable[[Any, list[Any], MakeRows], int | None], Callable[[Run], Run]]:
+    """write(session, variables, make_rows): locks, checks, writes, identity, OUTPUT, row count;
+    and what makes the statement around it tell of its OUTPUT when it fails.
+    """
     check = checker(target, "INSERT", constraints=manner.constraints)
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
     nothing = (None,) * len(target.table.columns)
@@ -157,6 +160,8 @@ def insert_writer(
             )
             return SWITCH
         rows = make_rows(session, variables, table)
+        if chosen.identity:
+            note_given(session, table, rows)
         writes = Writes(session, variables, target)
         left_out: list[RowValues] = []
 
@@ -186,7 +191,7 @@ def insert_writer(
         session.done(command, len(rows))
         return None
 
-    return write
+    return write, outputs.watched
 
 
 def without(
@@ -260,7 +265,9 @@ def _values(
     if len(makes) == 1:
         only = makes[0]
         return lambda session, variables, table: [only(session, variables, (), table)]
-    return lambda session, variables, table: [make(session, variables, (), table) for make in makes]
+    return lambda session, variables, table: [
+        make(session, variables, (), table) for make in session.limited(makes)
+    ]
 
 
 def given_values(
@@ -300,7 +307,7 @@ def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Con
     top = row_limit(node.top, context.scope) if node.top else None
 
     def run(session: SessionState, variables: Values, table: Table) -> list[RowValues]:
-        found = rows(session, variables, ())
+        found = session.limited(rows(session, variables, ()))
         if top is not None:
             found = found[: top(session, variables, (), len(found))]
         made = [make(session, variables, row, table) for row in found]
@@ -348,6 +355,8 @@ def _check_width(width: int, chosen: InsertColumns, node: ast.Node, context: Con
     if width == expected:
         return
     if not chosen.listed:
+        if chosen.unlisted_identity and width == expected + 1:
+            raise context.fail(node, SqlError(8101, chosen.unlisted_identity, aborts="scope"))
         raise context.fail(node, SqlError(213, aborts="scope"))
     values = isinstance(node, ast.Values)
     number = (110 if width > expected else 109) if values else (121 if width > expected else 120)

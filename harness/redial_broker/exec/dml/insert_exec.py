@@ -115,7 +115,7 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
     target = insert_target(node, context)
     query_hints(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
-    write = insert_writer(node, target, chosen, insert_hints(node, context), context)
+    write, _ = insert_writer(node, target, chosen, insert_hints(node, context), context)
     makers: dict[tuple[Any, ...], Any] = {}
     top = row_limit(node.top, context.scope) if node.top else None
 

@@ -96,6 +96,7 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
         if INSERT in actions.kinds:
             check_identity_insert(session, target.at(variables), actions.chosen, target.table.name)
             lock_for_write(session, target.at(variables), NO_HINTS, INSERT, target.securables)
+        session.refuse_rowcount("MERGE")
         work = variables[:] if slots else variables
         found = plan.find(session, work)
         if plan.instead:
@@ -115,7 +116,7 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
         session.done(MERGE, len(found.changes))
         return None
 
-    return run
+    return outputs.watched(run)
 
 
 class _Plan:

@@ -13,14 +13,13 @@ from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.registry import REGISTRY
+from redial_broker.exec.steps import CHANGES
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
     from redial_broker.exec.closures import Values
     from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
-
-CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
 
 
 @dataclass(slots=True)

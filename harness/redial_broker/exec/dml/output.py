@@ -33,8 +33,11 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
 from redial_broker.exec.query.blocks import projection
 from redial_broker.exec.query.hints import NO_HINTS
+from redial_broker.exec.query.metered import made
 from redial_broker.exec.query.rowset import QueryColumn, query_scope
 from redial_broker.exec.query.sources import Source, table_columns
+from redial_broker.exec.query.statement import begun
+from redial_broker.exec.registry import Run
 from redial_broker.exec.triggers import triggers_on
 
 if TYPE_CHECKING:
@@ -96,10 +99,28 @@ class Outputs:
     def __bool__(self) -> bool:
         return bool(self.items)
 
+    def watched(self, run: Run) -> Run:
+        """The statement; when it fails while it runs its client has been told the columns, and
+        the rows before the one whose expressions fail (F-533).
+        """
+        told = next((item for item in self.items if item.into is None), None)
+        if told is None:
+            return run
+        client = told
+
+        def watch(session: SessionState, variables: Values) -> int | None:
+            try:
+                return run(session, variables)
+            except SqlError as error:
+                begun(session, client.columns, error, client.project)
+                raise
+
+        return watch
+
     def deliver(self, session: SessionState, variables: Values, rows: list[RowValues]) -> None:
         """Send or store what the clauses make of the changed rows."""
         for item in self.items:
-            found = [item.project(session, variables, row) for row in rows]
+            found = made(session, variables, rows, item.project)
             if item.into is None:
                 session.result(item.columns, found)
             else:

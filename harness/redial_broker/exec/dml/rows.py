@@ -34,6 +34,8 @@ class InsertColumns:
     identity: bool
     """An explicit value for the identity column is among them."""
     listed: bool
+    unlisted_identity: str = ""
+    """Without a column list: the table's name, where it has an identity column."""
 
 
 def insert_columns(
@@ -57,7 +59,9 @@ def insert_columns(
         ordinals = [
             i for i, c in enumerate(table.columns) if c.identity is None and c.computed is None
         ]
-        return InsertColumns(ordinals, False, False)
+        return InsertColumns(
+            ordinals, False, False, table.name if table.identity_column is not None else ""
+        )
     ordinals = []
     for name in names:
         ordinal = target.ordinal(name)
@@ -171,15 +175,21 @@ def note_identity(session: SessionState, table: Table, rows: list[RowValues]) ->
     if table.identity_column is None:
         session.last_identity = None
     else:
-        place = table.identity_column
-        session.last_identity = session.scope_identity = rows[-1][place]
-        _go_on_behind(session, table, [int(row[place]) for row in rows])
+        note_given(session, table, rows)
+        session.last_identity = session.scope_identity = rows[-1][table.identity_column]
 
 
-def _go_on_behind(session: SessionState, table: Table, values: list[int]) -> None:
+def note_given(session: SessionState, table: Table, rows: list[RowValues]) -> None:
     """A value given with IDENTITY_INSERT ON that lies ahead becomes the current identity value
-    ("SET IDENTITY_INSERT" page).
+    ("SET IDENTITY_INSERT" page), also of a row that is refused afterwards. Raises SqlError 339
+    for NULL (F-530).
     """
+    place = table.identity_column
+    if any(row[place] is None for row in rows):  # type: ignore[index]
+        raise SqlError(339)
+    values = [int(row[place]) for row in rows]  # type: ignore[index]
+    if not values:
+        return
     step = table.columns[table.identity_column].identity[1]  # type: ignore[index]
     last = max(values) if step > 0 else min(values)
     if (last - (table.next_identity - step)) * step > 0:

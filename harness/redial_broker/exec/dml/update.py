@@ -59,7 +59,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         if session.user is not None:
             for securable in securables:
                 check_permission(session, "UPDATE", securable, columns)
-        found = read(session, variables)
+        found = session.limited(read(session, variables))
         table = target.at(variables)
         work = variables[:] if slots else variables
         changed = [
@@ -94,7 +94,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         session.done(UPDATE, len(changed))
         return None
 
-    return run
+    return outputs.watched(run)
 
 
 def write(writes: Writes, changed: list[RowValues], moves: bool) -> None:

@@ -86,6 +86,8 @@ class Scope:
     xml_type: Callable[..., SqlType] | None = None
     updated_column: Callable[[str], Fn] | None = None
     next_value: Callable[..., Expr] | None = None
+    changing: bool = False
+    """The statement changes data."""
 
     def child(self, columns: Sequence[ScopeColumn]) -> Scope:
         """The scope of a query inside this one: same variables and hooks, rows prefixed by ours."""
@@ -101,6 +103,7 @@ class Scope:
             xml_type=self.xml_type,
             updated_column=self.updated_column,
             next_value=self.next_value,
+            changing=self.changing,
         )
 
     def naming(self, with_: With | None) -> Scope:
@@ -147,10 +150,20 @@ class Scope:
             scope = scope.parent
         return None
 
+    def _known(self, qualifier: tuple[str, ...]) -> bool:
+        """Whether some query around here has a source of that name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if any(column.answers(qualifier) for column in scope.columns):
+                return True
+            scope = scope.parent
+        return False
+
     def resolve_column(self, node: ColumnRef) -> Expr:
         """The column of the innermost query that has it.
 
-        207 or 4104 when none has, 209 when one query has several.
+        When none has, 207 for a name alone or behind a source that is there, else 4104; 209 when
+        one query has several.
         """
         name = node.parts[-1].lower()
         qualifier = tuple(part.lower() for part in node.parts[:-1])
@@ -162,6 +175,6 @@ class Scope:
             if found:
                 return column(found[0].index, found[0].type, found[0].nullable, found[0].collation)
             scope = scope.parent
-        if qualifier:
+        if qualifier and not self._known(qualifier):
             raise SqlError(4104, ".".join(node.parts), line=self.line(node), aborts="scope")
         raise SqlError(207, node.parts[-1], line=self.line(node))

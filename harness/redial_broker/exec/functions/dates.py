@@ -369,7 +369,10 @@ def _datetime2fromparts(call: Call) -> Expr:
 
 @function("SWITCHOFFSET", 2)
 def _switchoffset(call: Call) -> Expr:
-    moment, zone = converted(call.arg(0), DATETIMEOFFSET), call.arg(1)
+    given, zone = call.arg(0), call.arg(1)
+    kept = given.type.name in {"datetimeoffset", "datetime2"}
+    of = sql_type("datetimeoffset", scale=given.type.scale) if kept else DATETIMEOFFSET
+    moment = converted(given, of)
 
     def run(x: datetime, to: Any) -> datetime:
         minutes = zone_minutes(to)

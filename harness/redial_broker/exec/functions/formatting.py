@@ -26,9 +26,7 @@ _SPECIFICATION = re.compile(
 _MASK_32, _MASK_64 = (1 << 32) - 1, (1 << 64) - 1
 
 
-def _number(kind: str, flags: str, precision: str | None, value: Any) -> str:
-    if not isinstance(value, int):
-        raise SqlError(2786, "%")
+def _number(kind: str, flags: str, precision: str | None, value: int) -> str:
     if kind in "di":
         digits = str(abs(value))
         sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
@@ -60,17 +58,25 @@ def format_message(template: str, arguments: Sequence[Any]) -> str:
     Raises 2787 for a specification that is none, 2786 for an argument of the wrong kind.
     """
     values = iter(arguments)
+    taken = 0
+
+    def following(missing: Any) -> Any:
+        nonlocal taken
+        taken += 1
+        return next(values, missing)
 
     def star(text: str | None) -> str | None:
-        return str(next(values, 0)) if text == "*" else text
+        return str(following(0)) if text == "*" else text
 
     def fill(match: re.Match[str]) -> str:
         if match[0] == "%%":
             return "%"
         flags, width, precision = match["flags"], star(match["width"]), star(match["precision"])
-        value = next(values, None)
+        value = following(None)
         if value is None:
             return _padded("(null)", flags, width, False)
+        if isinstance(value, int) == (match["kind"] == "s"):
+            raise SqlError(2786, taken)
         if match["kind"] == "s":
             text = str(value)
             return _padded(text[: int(precision)] if precision else text, flags, width, False)

@@ -106,6 +106,7 @@ def _rounded(value: Decimal, digits: int, mode: str) -> Decimal:
 def _round(call: Call) -> Expr:
     value = _number(call, 0)
     of = _kept_type(value.type)
+    exact = group(value.type) == "exact"
     scale = of.scale if group(of) == "exact" else 4
 
     def run(x: Any, digits: int, truncate: int = 0) -> Any:
@@ -115,6 +116,8 @@ def _round(call: Call) -> Expr:
         if isinstance(x, int):
             return x if digits >= 0 else int(_rounded(Decimal(x), digits, mode))
         result = _rounded(x, min(digits, scale), mode)
+        if exact and abs(result) >= Decimal(10) ** (value.type.precision - scale):
+            raise SqlError(8115, "expression", "numeric")
         return result.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 
     compute = _checked_integer(of, run) if of.is_integer else run

@@ -16,7 +16,6 @@ from redial_broker.engine.types import (
     UNIQUEIDENTIFIER,
     SqlType,
     Variant,
-    decimal_type,
     nvarchar,
     sql_type,
     varbinary,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
 
-_IDENTITY_TYPE = decimal_type(38, 0)
+_IDENTITY_TYPE = sql_type("numeric", 0, 38, 0)
 
 GLOBALS: dict[str, tuple[SqlType, str]] = {
     "@@ROWCOUNT": (INT, "rowcount"),
@@ -67,6 +66,8 @@ _CONSTANTS: dict[str, tuple[SqlType, Any]] = {
 @compiles(ast.GlobalVariable)
 def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
     name = node.name.upper()
+    if name == "@@TRANCOUNT" and scope.changing:
+        return Expr(lambda session, variables, row: session.count_in_change(), INT, False)
     if name in GLOBALS:
         of, attribute = GLOBALS[name]
         return session_attribute(attribute, of)

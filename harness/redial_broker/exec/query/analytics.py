@@ -152,17 +152,15 @@ def _neighbour(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Windowe
 
 
 def _away(values: list[Any], number: int, sign: int, distance: int, skip: bool) -> int | None:
-    """The place so many rows away, NULLs not counted where they are ignored; None outside."""
-    if not skip:
-        at = number + sign * distance
-        return at if 0 <= at < len(values) else None
-    at = number
-    while distance:
+    """The place so many rows away, None outside. skip: from a NULL there on to the next value
+    farther away (the examples of the LAG and LEAD pages).
+    """
+    at = number + sign * distance
+    while 0 <= at < len(values):
+        if not skip or values[at] is not None:
+            return at
         at += sign
-        if not 0 <= at < len(values):
-            return None
-        distance -= values[at] is not None
-    return at
+    return None
 
 
 def _end(name: str, node: ast.FunctionCall, scope: Scope) -> tuple[Windowed, SqlType, bool]:

@@ -122,6 +122,7 @@ class Block:
         self.sort = self._sort()
         self.top = row_limit(select.top, outer) if select.top else None
         self.most = tail.most
+        self.sender: Any = None  # who makes the rows a client gets, where they need no sorting
 
     @property
     def correlated(self) -> bool:
@@ -322,6 +323,7 @@ class Block:
             or (self.select.top is not None and self.select.top.with_ties)
         ):
             return self._ordered(read, project)
+        self.sender = project
         top, most = self.top, self.most
         if top is None and most is None:
             return lambda session, variables, outer: made(

@@ -7,7 +7,7 @@ property is, when one table is read.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -34,12 +34,16 @@ SELECT_INTO = 0xC2
 
 def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) -> Run:
     """Read first, then make the table, then fill it."""
-    assert isinstance(query.body, ast.Select)
-    select, numbered = _without_identity(query.body, context)
+    select = first_select(query.body)
+    numbered: list[tuple[int, ast.IdentityFunction]] = []
+    if select is query.body:
+        select, numbered = _without_identity(select, context)
     name = select.into
     assert name is not None
-    rowset = compiler.query(replace(query, body=replace(select, into=None)), context.scope)
-    one_table = len(select.from_) == 1 and not contains(select.from_[0], ast.Join)
+    plain = replace(select, into=None)
+    body = plain if query.body is first_select(query.body) else _with_first(query.body, plain)
+    rowset = compiler.query(replace(query, body=body), context.scope)
+    one_table = body is plain and len(select.from_) == 1 and not contains(select.from_[0], ast.Join)
     columns = [_column(c, n, one_table, context, name) for n, c in enumerate(rowset.columns, 1)]
     for place, function in numbered:
         for other in columns:
@@ -56,7 +60,7 @@ def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) ->
     context.uses_temp = True  # the table does not exist yet when this is compiled
 
     def run(session: SessionState, variables: Values) -> None:
-        rows = rowset.rows(session, variables, ())
+        rows = session.limited(rowset.rows(session, variables, ()))
         for place, function in numbered:
             rows = [
                 (*row[:place], function.seed + number * function.increment, *row[place + 1 :])
@@ -71,6 +75,30 @@ def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) ->
         session.done(SELECT_INTO, len(rows))
 
     return run
+
+
+def first_select(body: Any) -> ast.Select:
+    """The SELECT that a query begins with."""
+    while not isinstance(body, ast.Select):
+        body = body.left if isinstance(body, ast.SetOperation) else body.body
+    return body
+
+
+def _with_first(body: Any, select: ast.Select) -> Any:
+    """The set operation with another first SELECT."""
+    if isinstance(body, ast.Select):
+        return select
+    if isinstance(body, ast.SetOperation):
+        return replace(body, left=_with_first(body.left, select))
+    return replace(body, body=_with_first(body.body, select))
+
+
+def refuse_later(query: ast.Query, context: Context) -> None:
+    """196: INTO stands in the first SELECT of a set operation and nowhere else."""
+    first = first_select(query.body)
+    for part in query.body.walk():
+        if isinstance(part, ast.Select) and part.into is not None and part is not first:
+            raise context.fail(part, SqlError(196, aborts="scope"))
 
 
 def _without_identity(

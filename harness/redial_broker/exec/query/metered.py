@@ -6,6 +6,8 @@ from heapq import merge
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from redial_broker.engine.errors import SqlError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -31,14 +33,34 @@ def made(
     rows: Sequence[RowValues],
     project: Callable[[SessionState, Values, RowValues], _T],
 ) -> list[_T]:
-    """What is made of each row."""
+    """What is made of each row. An error takes along what was made before it (F-533)."""
     if len(rows) <= PIECE:
-        return [project(session, variables, row) for row in rows]
+        try:
+            return [project(session, variables, row) for row in rows]
+        except SqlError as error:
+            error.partial = (project, _before(session, variables, rows, project))
+            raise
     found: list[_T] = []
     meter = session.engine.meter
     for at in range(0, len(rows), PIECE):
         found += [project(session, variables, row) for row in rows[at : at + PIECE]]
         meter.tick(PIECE, found)
+    return found
+
+
+def _before(
+    session: SessionState,
+    variables: Values,
+    rows: Sequence[RowValues],
+    project: Callable[[SessionState, Values, RowValues], _T],
+) -> list[_T]:
+    """What is made of the rows in front of the one that fails."""
+    found: list[_T] = []
+    try:
+        for row in rows:
+            found.append(project(session, variables, row))
+    except SqlError:
+        pass
     return found
 
 

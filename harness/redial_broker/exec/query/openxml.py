@@ -42,7 +42,13 @@ def document(text: str) -> Any:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
     )
-    return etree.fromstring(text.encode("utf-16"), parser).getroottree()
+    tree = etree.fromstring(text.encode("utf-16"), parser).getroottree()
+    for item in tree.iter():  # white space alone is no text (F-225)
+        if item.text is not None and not item.text.strip():
+            item.text = None
+        if item.tail is not None and not item.tail.strip():
+            item.tail = None
+    return tree
 
 
 def openxml(
@@ -117,8 +123,14 @@ def _field(column: ast.SchemaColumn, of: SqlType) -> Field:
 
 def _found(item: Any, name: str, path: str | None, mapping: int, prefixes: dict[str, str]) -> Any:
     if not isinstance(item, etree._Element):
-        # An attribute or a text as the row: only the node itself can be asked for.
-        return item if path in {None, "."} else None
+        # An attribute or a text as the row: itself, or a way that leads up from it.
+        if path is None or path == ".":
+            return item
+        if not path.startswith("..") or not hasattr(item, "getparent"):
+            return None
+        above = item.getparent().getparent() if item.is_tail else item.getparent()
+        rest = path[2:].lstrip("/")
+        return next(iter(_select(above, rest, prefixes)), None) if rest else above
     if path is not None:
         return next(iter(_select(item, path, prefixes)), None)
     if mapping != _ELEMENTS and name in item.attrib:

@@ -154,6 +154,8 @@ def sort_keys(
     for item in items:
         node = item.value
         output = match(node)
+        if isinstance(node, ast.Literal) and node.kind in {"string", "nstring"}:
+            output = _named(str(node.value), columns)
         if isinstance(node, ast.Literal) and node.kind == "int" and isinstance(node.value, int):
             if not 1 <= node.value <= len(columns):
                 raise context.fail(node, SqlError(108, node.value, aborts="scope"))
@@ -172,6 +174,12 @@ def sort_keys(
         refuse_incomparable(expr.type)
         keys.append(SortKey(comparison_key(expr.type, expr.collation), item.descending, fn=expr.fn))
     return keys
+
+
+def _named(text: str, columns: list[QueryColumn]) -> int:
+    """The output column that a quoted name in ORDER BY means (coalesce page, example); -1 for none."""
+    names = [column.name.lower() for column in columns]
+    return names.index(text.lower()) if text and names.count(text.lower()) == 1 else -1
 
 
 def _refuse_constant(node: ast.Expression, place: int, context: Context) -> None:

@@ -59,6 +59,9 @@ class Rowset:
     pieces."""
 
 
+NOT_BOUND = 4104
+
+
 @dataclass
 class QueryScope(Scope):
     """The scope of one query level; ``width``: columns of its rows, the outer prefix included.
@@ -76,8 +79,18 @@ class QueryScope(Scope):
         if not any(c.name.lower() == name and c.answers(qualifier) for c in self.columns):
             self.outside = True
             if self.parent is not None:
-                return self.parent.resolve_column(node)
+                return self._from_outside(node, qualifier)
         return super().resolve_column(node)
+
+    def _from_outside(self, node: ColumnRef, qualifier: tuple[str, ...]) -> Expr:
+        """A column of an enclosing query; 207 where only the source's name is known here."""
+        assert self.parent is not None
+        try:
+            return self.parent.resolve_column(node)
+        except SqlError as error:
+            if error.number != NOT_BOUND or not any(c.answers(qualifier) for c in self.columns):
+                raise
+            raise SqlError(207, node.parts[-1], line=self.line(node), aborts="scope") from None
 
 
 def scope_width(scope: Scope | None) -> int:
@@ -104,6 +117,7 @@ def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope
         xml_type=parent.xml_type,
         updated_column=parent.updated_column,
         next_value=parent.next_value,
+        changing=parent.changing,
         width=width,
     )
 

@@ -13,7 +13,7 @@ from redial_broker.engine.collation import find_collation
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
-from redial_broker.exec.objects import REFUSED_VIEWS
+from redial_broker.exec.objects import REFUSED_INFORMATION, REFUSED_VIEWS
 from redial_broker.exec.query.bodies import Choice, Written
 from redial_broker.exec.query.hints import NO_HINTS, Hints
 from redial_broker.exec.query.permissions import check_permission
@@ -162,6 +162,10 @@ def resolve_object(name: ast.ObjectName, context: Context) -> Any:
     if found is None:
         if name.name.lower() in REFUSED_VIEWS and (name.schema or "sys").lower() in {"sys", "dbo"}:
             raise context.not_supported(name, f"the system view {name.name}")
+        if (name.schema or "").upper() == "INFORMATION_SCHEMA" and (
+            name.name.upper() in REFUSED_INFORMATION
+        ):
+            raise context.not_supported(name, f"the view INFORMATION_SCHEMA.{name.name.upper()}")
         raise context.fail(name, SqlError(208, ".".join(name.parts)))
     return found
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
-from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import SELECT_DONE
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import SELECT_DONE, ResultColumn
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.declared import type_by_name
@@ -16,7 +16,7 @@ from redial_broker.exec.expressions.expr import Expr, variable
 from redial_broker.exec.expressions.registry import compiles as compiles_value
 from redial_broker.exec.query.blocks import Block, Item, projection
 from redial_broker.exec.query.compile import QueryCompiler
-from redial_broker.exec.query.into import compile_into
+from redial_broker.exec.query.into import compile_into, first_select, refuse_later
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.registry import Run, compiles
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn, Values
     from redial_broker.exec.expressions.scope import Scope
     from redial_broker.exec.session import SessionState
+
+BEFORE = frozenset({229, 230, 262, 297, 300, 916})
+"""Permissions are looked at before a statement starts."""
 
 CHUNK = 2033
 """Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
@@ -56,6 +59,12 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
         if query.body.into is not None:
             refuse_for(query, context, "SELECT INTO")
             return compile_into(query, compiler, context)
+    elif first_select(query.body).into is not None:
+        refuse_later(query, context)
+        refuse_for(query, context, "SELECT INTO")
+        return compile_into(query, compiler, context)
+    else:
+        refuse_later(query, context)
     rowset = compiler.query(query, context.scope)
     return _result(rowset) if rowset.streamed is None else _streamed(rowset)
 
@@ -80,7 +89,12 @@ def _streamed(rowset: Rowset) -> Run:
     assert make is not None
 
     def run(session: SessionState, variables: Values) -> None:
-        count, text = make(session, variables, ())
+        session.refuse_rowcount("FOR XML or FOR JSON")
+        try:
+            count, text = make(session, variables, ())
+        except SqlError as error:
+            begun(session, columns, error, None)
+            raise
         pieces = (
             []
             if text is None
@@ -92,12 +106,31 @@ def _streamed(rowset: Rowset) -> Run:
     return run
 
 
+def begun(session: SessionState, columns: list[ResultColumn], error: SqlError, sender: Any) -> None:
+    """A statement fails while it runs: its columns have been told, and the rows before (F-533).
+
+    What is found before it starts (a permission, what we refuse) tells nothing.
+    """
+    if error.number in BEFORE or isinstance(error, NotSupported) or error.sent is not None:
+        return
+    if session.insert_exec is not None and session.insert_exec.active(session):
+        return
+    rows = error.partial[1] if error.partial is not None and error.partial[0] is sender else []
+    session.result(columns, rows)
+    error.sent = len(rows)
+
+
 def _result(rowset: Rowset) -> Run:
     columns = [column.result() for column in rowset.columns]
     rows = rowset.rows
+    sender = rowset.body.block.sender if rowset.body is not None else None
 
     def run(session: SessionState, variables: Values) -> None:
-        found = rows(session, variables, ())
+        try:
+            found = session.limited(rows(session, variables, ()))
+        except SqlError as error:
+            begun(session, columns, error, sender)
+            raise
         session.result(columns, found)
         session.done(SELECT_DONE, len(found))
 
@@ -123,7 +156,7 @@ def _assignment(block: Block, context: Context) -> Run:
         slot, fn = setters[0]
 
         def run_one(session: SessionState, variables: Values) -> None:
-            rows = pairs_of(session, variables)
+            rows = session.limited(pairs_of(session, variables))
             if len(rows) == 1:
                 variables[slot] = fn(session, variables, rows[0])
             elif rows:
@@ -133,7 +166,7 @@ def _assignment(block: Block, context: Context) -> Run:
         return run_one
 
     def run(session: SessionState, variables: Values) -> None:
-        rows = pairs_of(session, variables)
+        rows = session.limited(pairs_of(session, variables))
         if rows:
             _assign_all(session, variables, rows, setters, order)
         session.done(SELECT_DONE, len(rows))

@@ -195,16 +195,17 @@ def xml_from_text(text: str, *, keep_blanks: bool = False) -> str:
     encoding = _ENCODING.search(declared)
     if encoding and encoding[1].lower() not in _UTF16_NAMES:
         # A declaration inside an nvarchar must not contradict it.
-        raise SqlError(9402, 1, text.find(encoding[0]) + len(encoding[0]))
+        raise SqlError(9402, 1, len(declared))
     return serialize_content(parse(text, keep_blanks=keep_blanks))
 
 
 def xml_from_ansi(text: str, *, keep_blanks: bool = False) -> str:
     """The xml value of a varchar: any single-byte declaration is fine, UTF-16 is not."""
     content, _ = _content(text)
-    encoding = _ENCODING.search(text[: len(text) - len(content)])
+    declared = text[: len(text) - len(content)]
+    encoding = _ENCODING.search(declared)
     if encoding and encoding[1].lower() in _UTF16_NAMES:
-        raise SqlError(9402, 1, text.find(encoding[0]) + len(encoding[0]))
+        raise SqlError(9402, 1, len(declared))
     return serialize_content(parse(text, keep_blanks=keep_blanks))
 
 

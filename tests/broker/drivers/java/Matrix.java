@@ -87,7 +87,10 @@ public class Matrix {
     }
 
     static void run(Connection c, String sql) throws SQLException {
-        try (Statement s = c.createStatement()) { s.execute(sql); }
+        try (Statement s = c.createStatement()) {
+            if (!s.execute(sql)) return;
+            try (ResultSet rows = s.getResultSet()) { while (rows.next()) { } }  // an error comes with its rows
+        }
     }
 
     static Object value(Connection c, String sql) throws SQLException {

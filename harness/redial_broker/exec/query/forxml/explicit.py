@@ -191,9 +191,11 @@ def _overflow(part: Part, text: str, marks: list[str], inner: list[str]) -> None
     held = "" if text[start - 2] == "/" else text[start:end]
     taken = {mark.split("=")[0].strip() for mark in marks}
     own = "".join(
-        f' {name}="{quoted(value)}"' for name, value in root.attrib.items() if name not in taken
+        f' {name}="{quoted(value)}"'
+        for name, value in root.attrib.items()
+        if part.name or name not in taken
     )
-    if part.name:
+    if part.name:  # an element of its own: nothing there is taken already
         inner.append(f"<{part.name}{own}>{held}</{part.name}>")
     else:
         marks.append(own)

@@ -23,7 +23,7 @@ from redial_broker.exec.xml.nodes import (
 from redial_broker.exec.xml.xquery.operators import data
 from redial_broker.exec.xml.xquery.parser import Parser
 from redial_broker.exec.xml.xquery.static import Env, Expression, Static
-from redial_broker.exec.xml.xquery.types import EMPTY, Type
+from redial_broker.exec.xml.xquery.types import EMPTY, ONE, Type
 from redial_broker.exec.xml.xquery.values import Item, text_of
 
 _KEYWORDS = frozenset({"insert", "delete", "replace"})
@@ -106,7 +106,7 @@ def _check_insert(static: Static, content: Expression, place: str, target: Type)
     of = content.type
     if not of.nodes and of.kind not in {EMPTY, "xml"}:
         raise static.error(2207, of)
-    if of.kind == ATTRIBUTE and place not in {"into"}:
+    if of.kind == ATTRIBUTE and of.count == ONE and place not in {"into"}:
         raise static.error(2258, of)
     if place in {"before", "after"}:
         if target.kind in {ATTRIBUTE, DOCUMENT} or not target.nodes:
