@@ -7,7 +7,7 @@ from typing import Any
 
 from redial.deploy.fingerprint.expressions import condition_text, module_text, value_text
 from redial.deploy.fingerprint.model import Catalog, Thing, switch
-from redial.deploy.fingerprint.queries import QUESTIONS, contents, questions
+from redial.deploy.fingerprint.queries import contents, questions
 from redial.deploy.fingerprint.tables import PRIMARY
 from redial.deploy.fingerprint.wanted import HISTORY
 from redial.quoting import quote_name
@@ -46,8 +46,8 @@ def found(connection: Any, schema: str, files: Catalog) -> Catalog:
     connection: a DB-API connection, of the database looked at. Raises CannotSee, and the driver's errors.
     """
     names = [thing.name for thing in files if thing.kind in NAMED]
-    sets = _run(connection, questions(schema, names))
-    answers = dict(zip([*QUESTIONS, "sequential"], sets, strict=True))
+    sql, called = questions(schema, names)
+    answers = dict(zip(called, _run(connection, sql), strict=True))
     if not answers["database"][0]["sees"]:
         raise CannotSee(answers["database"][0]["name"], answers["database"][0]["who"])
     reader = _Reader(schema, answers)

@@ -1,0 +1,209 @@
+/* What verify, plan and deploy ask a server about an installation: one batch, a result set for each
+   question. A question's name stands in the comment before it; redial/deploy/fingerprint/found.py reads
+   the columns by name. Before this stand @schema, the configuration's schema, and @names, a table of the
+   names its files use for what is in no schema: principals, services, contracts, message types, priorities.
+
+   Only catalog views are read, so nothing waits for a lock of rows. Names of the broker's objects have a
+   collation of their own and are compared byte for byte (F-376): the branches of a CASE say which they
+   take, or a server has no collation for the result (451). */
+DECLARE @ours TABLE (ObjectId int NOT NULL PRIMARY KEY);
+INSERT INTO @ours (ObjectId)
+SELECT o.object_id FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(@schema);
+
+DECLARE @tables TABLE (ObjectId int NOT NULL PRIMARY KEY, Owner nvarchar(128) NOT NULL);
+INSERT INTO @tables (ObjectId, Owner)
+SELECT t.object_id, t.name COLLATE DATABASE_DEFAULT FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID(@schema)
+UNION ALL
+SELECT tt.type_table_object_id, tt.name COLLATE DATABASE_DEFAULT FROM sys.table_types AS tt WHERE tt.schema_id = SCHEMA_ID(@schema);
+
+DECLARE @types TABLE (TypeId int NOT NULL PRIMARY KEY);
+INSERT INTO @types (TypeId)
+SELECT t.user_type_id FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(@schema);
+
+/* database */
+SELECT d.name, USER_NAME() AS who, d.is_broker_enabled,
+    CONVERT(nvarchar(128), DATABASEPROPERTYEX(DB_NAME(), N'Collation')) AS collation,
+    HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION') AS sees
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID();
+
+/* schema */
+SELECT s.name, USER_NAME(s.principal_id) AS owner
+FROM sys.schemas AS s
+WHERE s.name = @schema;
+
+/* principals */
+SELECT dp.name, dp.type
+FROM sys.database_principals AS dp
+WHERE dp.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* members */
+SELECT USER_NAME(m.member_principal_id) AS member, USER_NAME(m.role_principal_id) AS role
+FROM sys.database_role_members AS m
+WHERE USER_NAME(m.member_principal_id) COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* objects */
+SELECT o.name, o.type
+FROM sys.objects AS o
+WHERE o.schema_id = SCHEMA_ID(@schema) AND o.type NOT IN ('D', 'C', 'PK', 'UQ', 'F');
+
+/* tables */
+SELECT t.name, t.lock_escalation_desc
+FROM sys.tables AS t
+WHERE t.schema_id = SCHEMA_ID(@schema);
+
+/* types */
+SELECT t.name, t.is_table_type
+FROM sys.types AS t
+WHERE t.schema_id = SCHEMA_ID(@schema);
+
+/* columns */
+SELECT x.Owner AS owner, c.name, t.name AS type_name, c.max_length, c.precision, c.scale, c.is_nullable, c.is_identity,
+    cc.definition AS computed, c.collation_name, dc.name AS default_name, dc.definition AS default_value
+FROM @tables AS x
+INNER JOIN sys.columns AS c ON c.object_id = x.ObjectId
+INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id
+LEFT JOIN sys.computed_columns AS cc ON cc.object_id = c.object_id AND cc.column_id = c.column_id
+LEFT JOIN sys.default_constraints AS dc ON dc.object_id = c.default_object_id;
+
+/* checks */
+SELECT x.Owner AS owner, cc.name, cc.definition, cc.is_disabled, cc.is_not_trusted
+FROM @tables AS x
+INNER JOIN sys.check_constraints AS cc ON cc.parent_object_id = x.ObjectId;
+
+/* foreign keys */
+SELECT fk.name, OBJECT_SCHEMA_NAME(fk.parent_object_id) AS schema_name, OBJECT_NAME(fk.parent_object_id) AS owner,
+    OBJECT_NAME(fk.referenced_object_id) AS to_table
+FROM sys.foreign_keys AS fk
+WHERE fk.parent_object_id IN (SELECT o.ObjectId FROM @ours AS o)
+   OR fk.referenced_object_id IN (SELECT o.ObjectId FROM @ours AS o);
+
+/* indexes */
+SELECT x.Owner AS owner, i.name, i.is_primary_key, i.is_unique_constraint, i.is_unique, i.type, i.allow_row_locks,
+    i.allow_page_locks, i.ignore_dup_key, i.is_padded, i.fill_factor, i.is_disabled, i.filter_definition, i.object_id,
+    i.index_id
+FROM @tables AS x
+INNER JOIN sys.indexes AS i ON i.object_id = x.ObjectId
+WHERE i.index_id > 0;
+
+/* index columns */
+SELECT ic.object_id, ic.index_id, c.name, ic.is_descending_key, ic.is_included_column
+FROM @tables AS x
+INNER JOIN sys.index_columns AS ic ON ic.object_id = x.ObjectId
+INNER JOIN sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id
+ORDER BY ic.object_id, ic.index_id, ic.key_ordinal, ic.index_column_id;
+
+/* modules */
+SELECT o.name, o.type, m.definition, m.uses_ansi_nulls, m.uses_quoted_identifier,
+    OBJECT_NAME(NULLIF(o.parent_object_id, 0)) AS parent, tr.is_disabled
+FROM sys.objects AS o
+INNER JOIN sys.sql_modules AS m ON m.object_id = o.object_id
+LEFT JOIN sys.triggers AS tr ON tr.object_id = o.object_id
+WHERE o.schema_id = SCHEMA_ID(@schema);
+
+/* triggers */
+SELECT OBJECT_SCHEMA_NAME(tr.object_id) AS schema_name, tr.name, OBJECT_NAME(tr.parent_id) AS owner
+FROM sys.triggers AS tr
+WHERE tr.parent_id IN (SELECT o.ObjectId FROM @ours AS o);
+
+/* queues */
+SELECT q.name, q.is_receive_enabled, q.is_enqueue_enabled, q.is_retention_enabled, q.is_poison_message_handling_enabled,
+    q.is_activation_enabled, OBJECT_SCHEMA_NAME(OBJECT_ID(q.activation_procedure)) AS procedure_schema,
+    OBJECT_NAME(OBJECT_ID(q.activation_procedure)) AS procedure_name, q.max_readers,
+    USER_NAME(q.execute_as_principal_id) AS execute_as
+FROM sys.service_queues AS q
+WHERE q.schema_id = SCHEMA_ID(@schema);
+
+/* services */
+SELECT s.name, USER_NAME(s.principal_id) AS owner, OBJECT_SCHEMA_NAME(s.service_queue_id) AS queue_schema,
+    OBJECT_NAME(s.service_queue_id) AS queue
+FROM sys.services AS s
+WHERE s.service_queue_id IN (SELECT o.ObjectId FROM @ours AS o)
+   OR s.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* contracts of services */
+SELECT s.name AS service, sc.name AS contract
+FROM sys.service_contract_usages AS u
+INNER JOIN sys.services AS s ON s.service_id = u.service_id
+INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+WHERE s.service_queue_id IN (SELECT o.ObjectId FROM @ours AS o)
+   OR s.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* contracts */
+SELECT sc.name, USER_NAME(sc.principal_id) AS owner
+FROM sys.service_contracts AS sc
+WHERE sc.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* messages of contracts */
+SELECT sc.name AS contract, mt.name AS message_type, u.is_sent_by_initiator, u.is_sent_by_target
+FROM sys.service_contract_message_usages AS u
+INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+WHERE sc.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* message types */
+SELECT mt.name, USER_NAME(mt.principal_id) AS owner, mt.validation, x.name AS xml_schema
+FROM sys.service_message_types AS mt
+LEFT JOIN sys.xml_schema_collections AS x ON x.xml_collection_id = mt.xml_collection_id
+WHERE mt.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* broker priorities */
+SELECT cp.name, sc.name AS contract, s.name AS local_service, cp.remote_service_name, cp.priority
+FROM sys.conversation_priorities AS cp
+LEFT JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+LEFT JOIN sys.services AS s ON s.service_id = cp.local_service_id
+WHERE cp.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n)
+   OR s.service_queue_id IN (SELECT o.ObjectId FROM @ours AS o);
+
+/* event notifications */
+SELECT en.name, OBJECT_NAME(en.parent_id) AS queue, en.service_name, e.type_desc
+FROM sys.event_notifications AS en
+LEFT JOIN sys.events AS e ON e.object_id = en.object_id
+WHERE en.parent_id IN (SELECT o.ObjectId FROM @ours AS o);
+
+/* permissions */
+SELECT p.class_desc, p.permission_name, p.state, USER_NAME(p.grantee_principal_id) AS grantee, p.minor_id,
+    OBJECT_SCHEMA_NAME(p.major_id) AS schema_name, OBJECT_NAME(p.major_id) AS object_name,
+    COL_NAME(p.major_id, p.minor_id) AS column_name,
+    CASE p.class
+        WHEN 3 THEN SCHEMA_NAME(p.major_id) COLLATE DATABASE_DEFAULT
+        WHEN 4 THEN USER_NAME(p.major_id) COLLATE DATABASE_DEFAULT
+        WHEN 6 THEN (SELECT t.name COLLATE DATABASE_DEFAULT FROM sys.types AS t WHERE t.user_type_id = p.major_id)
+        WHEN 15 THEN (SELECT x.name COLLATE DATABASE_DEFAULT FROM sys.service_message_types AS x WHERE x.message_type_id = p.major_id)
+        WHEN 16 THEN (SELECT x.name COLLATE DATABASE_DEFAULT FROM sys.service_contracts AS x WHERE x.service_contract_id = p.major_id)
+        WHEN 17 THEN (SELECT x.name COLLATE DATABASE_DEFAULT FROM sys.services AS x WHERE x.service_id = p.major_id)
+    END AS other_name
+FROM sys.database_permissions AS p
+WHERE (p.class = 1 AND p.major_id IN (SELECT o.ObjectId FROM @ours AS o))
+   OR (p.class = 3 AND p.major_id = SCHEMA_ID(@schema))
+   OR (p.class = 6 AND p.major_id IN (SELECT t.TypeId FROM @types AS t))
+   OR (p.class = 17 AND p.major_id IN (SELECT s.service_id
+                                       FROM sys.services AS s
+                                       WHERE s.service_queue_id IN (SELECT o.ObjectId FROM @ours AS o)))
+   OR USER_NAME(p.grantee_principal_id) COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
+/* marks */
+SELECT ep.class, o.type,
+    CASE ep.class
+        WHEN 1 THEN o.name COLLATE DATABASE_DEFAULT
+        WHEN 3 THEN SCHEMA_NAME(ep.major_id) COLLATE DATABASE_DEFAULT
+        WHEN 4 THEN USER_NAME(ep.major_id) COLLATE DATABASE_DEFAULT
+        WHEN 6 THEN (SELECT t.name COLLATE DATABASE_DEFAULT FROM sys.types AS t WHERE t.user_type_id = ep.major_id)
+        WHEN 15 THEN (SELECT x.name COLLATE DATABASE_DEFAULT FROM sys.service_message_types AS x WHERE x.message_type_id = ep.major_id)
+        WHEN 16 THEN (SELECT x.name COLLATE DATABASE_DEFAULT FROM sys.service_contracts AS x WHERE x.service_contract_id = ep.major_id)
+        WHEN 17 THEN (SELECT x.name COLLATE DATABASE_DEFAULT FROM sys.services AS x WHERE x.service_id = ep.major_id)
+    END AS name
+FROM sys.extended_properties AS ep
+LEFT JOIN sys.objects AS o ON ep.class = 1 AND o.object_id = ep.major_id
+WHERE ep.minor_id = 0
+  AND (ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(@schema))
+       OR (ep.name = N'Redial.made' AND ep.class = 1 AND ep.major_id IN (SELECT u.ObjectId FROM @ours AS u))
+       OR (ep.name = N'Redial.made' AND ep.class = 6 AND ep.major_id IN (SELECT t.TypeId FROM @types AS t)));
+
+/* sequential */
+/* OPTIMIZE_FOR_SEQUENTIAL_KEY came with 2019; a row of NULLs from a server that lacks the column. */
+IF EXISTS (SELECT 1 FROM sys.all_columns AS c
+           WHERE c.object_id = OBJECT_ID(N'sys.indexes') AND c.name = N'optimize_for_sequential_key')
+    EXECUTE sys.sp_executesql N'SELECT i.object_id, i.index_id FROM sys.indexes AS i WHERE i.optimize_for_sequential_key = 1;';
+ELSE
+    SELECT CONVERT(int, NULL) AS object_id, CONVERT(int, NULL) AS index_id;
