@@ -14,6 +14,10 @@ EMBEDDED_LABEL = "embedded broker, not SQL Server"
 """What stands beside every figure that is not a server's."""
 
 
+CONNECT_SECONDS = 15
+"""How long a server may take to answer a login: the drivers' own default."""
+
+
 @dataclass(frozen=True)
 class Server:
     """A server to tell a story to."""
@@ -29,7 +33,7 @@ class Server:
         """A DB-API connection of its own. Raises pyodbc.Error."""
         import pyodbc  # here, so that reading a verdict needs no driver
 
-        return pyodbc.connect(self.odbc, autocommit=autocommit, timeout=30)
+        return pyodbc.connect(self.odbc, autocommit=autocommit, timeout=CONNECT_SECONDS)
 
     def kill(self, session_id: int) -> None:
         """End a session as an administrator does. Raises pyodbc.Error."""

@@ -64,7 +64,7 @@ def odbc_error(state, text):
         (ImportError("libodbc.so.2: cannot open"), ["libodbc.so.2", "tools/setup"]),
         (odbc_error("28000", "Login failed for user 'x'. (18456) (SQLDriverConnect)"), ["UID"]),
         (odbc_error("42000", "Cannot open database (4060) (SQLDriverConnect)"), ["--create"]),
-        (odbc_error("08001", "refused (0) (SQLDriverConnect)"), ["invoke broker"]),
+        (odbc_error("08001", "refused (0) (SQLDriverConnect)"), ["redial broker"]),
         (odbc_error("IM002", "no default driver"), ["tools/setup"]),
     ],
 )
@@ -173,6 +173,43 @@ def test_an_unknown_config_is_answered_with_the_known_ones(capsys):
 def test_a_server_that_is_no_connection_string_is_refused(text):
     with pytest.raises(UserError, match="pass 'embedded' or an ODBC connection string"):
         connection_string(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mssql://sa:Se-cret1@host/shop",
+        "jdbc:sqlserver://host;user=sa;password=Se-cret1",
+        "sa@host Se-cret1",
+    ],
+)
+def test_what_is_refused_is_not_echoed_with_its_password(text):
+    with pytest.raises(UserError) as refused:
+        connection_string(text)
+    assert "Se-cret1" not in str(refused.value)
+
+
+@pytest.mark.driver
+def test_each_way_not_to_get_in_has_its_own_advice(capsys):
+    with EmbeddedBroker() as running:
+        pairs = running.odbc.replace("TrustServerCertificate=yes", "TrustServerCertificate=no")
+        assert pairs != running.odbc
+        wrong = re.sub(r"PWD=(\{[^}]*\}|[^;]*)", "PWD=wrong", running.odbc)
+        for odbc, words in (
+            (with_database(wrong, "shop"), "check UID and PWD"),
+            (with_database(running.odbc, "nowhere"), "or add --create"),
+            (with_database(pairs, "shop"), "its certificate is not trusted"),
+        ):
+            assert status_of(verify, "audit", odbc) == 1
+            said = capsys.readouterr().err
+            assert words in said and "Next: " in said
+
+
+def test_nobody_listens_and_the_answer_comes_within_the_time_said(capsys):
+    """The least time, so that the test does not wait long; CONNECT_SECONDS is what commands take."""
+    with pytest.raises(Exception) as refused:
+        connect_odbc(connection_string("Server=127.0.0.1,1;UID=a;PWD=b"), 1)()
+    assert "check that the server runs" in (explained(refused.value) or "")
 
 
 def test_a_connection_string_without_a_driver_gets_microsofts():

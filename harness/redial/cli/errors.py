@@ -102,15 +102,35 @@ def _from_pyodbc(error: Exception) -> bool:
     return any(kind.__module__ == "pyodbc" for kind in type(error).__mro__)
 
 
+_BY_NUMBER = {
+    18456: "check UID and PWD in --server or REDIAL_SERVER",
+    911: "name an existing database with --database, or add --create",
+    4060: "name an existing database with --database, or add --create; or the login may not enter it",
+    916: "the login has no user in that database: CREATE USER ... FOR LOGIN ... there",
+    229: "the login lacks that right: docs/security.md says which ones each command needs",
+    262: "the login lacks that right: docs/security.md says which ones each command needs",
+    18452: "the server takes no such login: use UID and PWD, or make Kerberos work (kinit)",
+}
+"""What helps, by the server's error number (sys.messages)."""
+_TLS = ("certificate", "SSL Provider", "TLS")
+"""Words of the driver when the connection is there and its encryption is not."""
+
+
 def _advice(error: Exception, number: int | None) -> str:
     """What helps after a connection error."""
-    if number == 18456:
-        return "check UID and PWD in --server or REDIAL_SERVER"
-    if number in (911, 4060):
-        return "name an existing database with --database, or add --create"
-    state = str(error.args[0]) if error.args else ""
+    if number in _BY_NUMBER:
+        return _BY_NUMBER[number]
+    state, said = (str(part) for part in (*error.args, "", "")[:2])
     if state in ("IM002", "01000", "IM003"):
         return "tools/setup (installs unixODBC and Microsoft's ODBC Driver 18)"
+    if any(word in said for word in _TLS):
+        return (
+            "the server answers, but its certificate is not trusted: give this machine the CA that "
+            "signed it; for a server of your own that you test with, add TrustServerCertificate=yes"
+        )
     if state in ("08001", "HYT00", "08S01"):
-        return "check that the server runs and Server=host,port is right; invoke broker starts one"
+        return (
+            "check that the server runs and that Server=host,port is right and reachable from here "
+            "(name, firewall); redial broker starts one of ours"
+        )
     return "correct --server and run the command again"

@@ -153,7 +153,7 @@ def connection_string(text: str) -> str:
     """An ODBC connection string with a driver; raises UserError for text that is none."""
     if text.lower().startswith(("jdbc:", "mssql://", "mssql+")) or "=" not in text:
         raise UserError(
-            f"--server {text.partition('=')[0][:40]!r}",
+            f"--server {_without_secrets(text)!r}",
             "is not understood",
             f"pass '{EMBEDDED}' or an ODBC connection string: Server=host,port;UID=...;PWD=...",
         )
@@ -162,6 +162,17 @@ def connection_string(text: str) -> str:
     from redial.odbc import odbc_driver
 
     return f"Driver={{{odbc_driver()}}};{text}"
+
+
+def _without_secrets(text: str) -> str:
+    """Enough of a text to know it by: of a URL the scheme, else its first word.
+
+    A password may stand anywhere behind those.
+    """
+    scheme, found, _ = text.partition("://")
+    if found:
+        return f"{scheme}://..."
+    return re.split(r"[=;@/\s]", text, maxsplit=1)[0][:40]
 
 
 def create_database(odbc: str, name: str) -> None:

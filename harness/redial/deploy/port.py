@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from redial.server import CONNECT_SECONDS
+
 Connect = Callable[[], Any]
 """Opens a connection to the database to work on: a DB-API connection whose ``autocommit`` can be
 set, as pyodbc's. The caller decides what server that is."""
 
 
-def connect_odbc(connection_string: str, timeout_s: int = 30) -> Connect:
+def connect_odbc(connection_string: str, timeout_s: int = CONNECT_SECONDS) -> Connect:
     """A factory for an ODBC connection string; ``timeout_s`` bounds the login, in seconds."""
 
     def connect() -> Any:
