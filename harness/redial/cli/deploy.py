@@ -95,12 +95,8 @@ def deploy(
 
 
 def nothing_to_do(config: Config, connect: Connect, made: Plan, files: dict[str, str]) -> bool:
-    """Whether nothing differs. Agent jobs are not looked at: with them the files are run again."""
-    return (
-        not made.actions
-        and not config.operations.agent_job
-        and not findings_of(config, connect, files)
-    )
+    """Whether nothing differs."""
+    return not made.actions and not findings_of(config, connect, files)
 
 
 def reviewed(name: str, config: Config, from_folder: str | None) -> dict[str, str]:

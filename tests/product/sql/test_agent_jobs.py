@@ -6,9 +6,11 @@ The embedded broker has no Agent; a stand-in for msdb's procedures writes down w
 import pytest
 
 from redial.config import load
+from redial.deploy import verify
 from redial.paths import CONFIGS
 from redial_broker.exec import replicas
 from tests.installed import rendered, split
+from tests.product.deploy.inside import Connection
 
 from .lab import Lab, configured
 
@@ -210,6 +212,22 @@ def test_a_copy_of_the_database_leaves_the_originals_jobs_alone(agent):
     printed = run(agent, rendered(configured())[CLEANUP])
     assert any("is of another database" in line for line in printed)
     assert jobs(agent) == before
+
+
+def test_a_job_that_somebody_has_deleted_is_named_by_verify(agent):
+    def found() -> list[str]:
+        return verify(CONFIG, lambda: Connection(agent.instance, "lab"))
+
+    assert found() == []
+    agent.sa.execute("DELETE FROM msdb.dbo.jobs WHERE name = N'Redial audit: retire, lab';")
+    assert found() == ["agent job retire is missing. Next: redial deploy makes it so again."]
+    run(agent, rendered(CONFIG)[SCRIPT])
+    assert found() == []
+
+
+def test_where_there_is_no_agent_verify_asks_for_no_job():
+    lab = Lab(CONFIG)
+    assert verify(CONFIG, lambda: Connection(lab.instance, "lab")) == []
 
 
 def test_a_name_that_was_cut_for_a_long_name_of_the_database_is_known_as_ours(agent):

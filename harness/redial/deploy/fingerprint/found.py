@@ -7,13 +7,15 @@ from typing import Any
 
 from redial.deploy.fingerprint.expressions import condition_text, module_text, value_text
 from redial.deploy.fingerprint.model import Catalog, Thing, switch
-from redial.deploy.fingerprint.queries import contents, questions
+from redial.deploy.fingerprint.queries import contents, jobs, questions
 from redial.deploy.fingerprint.tables import PRIMARY
 from redial.deploy.fingerprint.wanted import HISTORY
 from redial.quoting import quote_name
 
 NAMED = ("user", "role", "service", "contract", "message type", "broker priority")
 """Kinds that are in no schema: they are asked for by the names the files want."""
+OWNED = "OwnedObject"
+"""The table of what a configuration made that cannot carry a mark."""
 BOUND = {"nvarchar", "nchar"}
 _COUNTED = frozenset({"varbinary", "binary", "varchar", "char", "nvarchar", "nchar"})
 _SCALED = frozenset({"datetime2", "time", "datetimeoffset"})
@@ -53,6 +55,10 @@ def found(connection: Any, schema: str, files: Catalog) -> Catalog:
     reader = _Reader(schema, answers)
     if {"Setting", "Gate", HISTORY} <= {row["name"] for row in answers["tables"]}:
         reader.contents(*_run(connection, contents(schema)))
+    tasks = [thing.name for thing in files if thing.kind == "agent job"]
+    if tasks and Thing("table", OWNED) in reader.catalog:
+        [rows] = _run(connection, jobs(schema))
+        reader.jobs(tasks, rows)
     _same_collation(reader.catalog, files, answers["database"][0]["collation"])
     return reader.catalog
 
@@ -109,6 +115,13 @@ class _Reader:
             self.put("gate", str(row["ConfigId"]), state=state)
         for row in history:
             self.put("deployment", "last", content=row["ContentHash"].strip())
+
+    def jobs(self, tasks: list[str], rows: list[Row]) -> None:
+        """Agent jobs by their tasks; where there is no Agent to ask, they are left to whoever runs them."""
+        for task in tasks:
+            made = [row for row in rows if not row["can"] or f": {task}, " in row["Name"]]
+            if any(not row["can"] or row["there"] for row in made):
+                self.put("agent job", task)
 
     def _principals(self) -> None:
         for row in self.answers["schema"]:

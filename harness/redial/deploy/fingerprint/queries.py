@@ -39,3 +39,24 @@ def contents(schema: str) -> str:
         "SELECT TOP (1) h.Version, h.ContentHash, h.DeployedUtc, h.DeployedBy "
         f"FROM {own}.[DeploymentHistory] AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC;"
     )
+
+
+def jobs(schema: str) -> str:
+    """Which Agent jobs this configuration made, and whether each is there.
+
+    A row with ``can`` 0 where it can make none (as 92_jobs asks), or may not look.
+    """
+    own = quote_name(schema)
+    look = (
+        f"SELECT 1 AS can, o.Name, CASE WHEN EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j "
+        f"WHERE j.name = o.Name) THEN 1 ELSE 0 END AS there "
+        f"FROM {own}.[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB';"
+    )
+    return (
+        "IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5) "
+        "OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL "
+        "OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0 "
+        "OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sysjobs_view', N'OBJECT', N'SELECT'), 0) = 0 "
+        "SELECT 0 AS can, N'' AS Name, 0 AS there; "
+        f"ELSE EXECUTE sys.sp_executesql {literal(look)};"
+    )

@@ -14,7 +14,7 @@ BY_DEPLOY = {
     MISSING: frozenset(
         {"module", "table", "type", "queue", "service", "contract", "message type", "user", "role"}
         | {"role membership", "schema", "permission", "setting", "mark", "broker priority"}
-        | {"event notification", "deployment"}
+        | {"event notification", "deployment", "agent job"}
     ),
     CHANGED: frozenset({"module", "setting", "broker priority", "deployment"}),
     EXCESS: frozenset[str](),

@@ -53,6 +53,8 @@ ANY_TEXT = ""
 """Text of a module that is the user's own: the hook, made once and never replaced."""
 SETTINGS = "@wanted"
 """The table variable of 92_settings that lists the choices."""
+JOBS = "@jobs"
+"""The table variable of 92_jobs that lists tasks, commands and how often."""
 HISTORY = "DeploymentHistory"
 """Its last row says which files were deployed."""
 _NO_VALIDATION = "NONE"
@@ -274,12 +276,20 @@ class _Reader:
         """The choices of 92_settings, and what 90_deployment writes into DeploymentHistory."""
         if isinstance(node.target, ObjectName) and node.target.name == HISTORY:
             self._deployment(node)
+        if isinstance(node.target, Variable) and node.target.name == JOBS:
+            self._jobs(node)
         if not isinstance(node.target, Variable) or node.target.name != SETTINGS:
             return
         if "_settings." in self.file and isinstance(node.source, Values):
             for name, value, *_rest in node.source.rows:
                 if isinstance(name, Literal) and isinstance(value, Literal):
                     self.put("setting", str(name.value), value=str(value.value))
+
+    def _jobs(self, node: Insert) -> None:
+        if "_jobs." in self.file and isinstance(node.source, Values):
+            for task, *_rest in node.source.rows:
+                if isinstance(task, Literal):
+                    self.put("agent job", str(task.value))
 
     def _deployment(self, node: Insert) -> None:
         if isinstance(node.source, Values):
