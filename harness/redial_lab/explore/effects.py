@@ -14,6 +14,7 @@ from hashlib import blake2b
 from struct import pack
 from typing import NamedTuple
 
+from redial_lab.explore.diverged import Diverged
 from redial_lab.explore.world import World
 
 KEPT = 400_000
@@ -78,13 +79,13 @@ class Effect:
 
     def keep(self, disabled: int, before: Digests, after: Digests) -> None:
         """Remember where it led; into another layout, only what it made impossible. Raises
-        AssertionError when it did otherwise than before.
+        Diverged when it did otherwise than before.
         """
         locks = after.locks - before.locks
         if self.locks is None:
             self.locks = locks
         elif self.locks != locks:
-            raise AssertionError(f"step {self.step}: locks change otherwise after the same reads")
+            raise Diverged(f"step {self.step}: locks change otherwise after the same reads")
         if before.layout != after.layout:
             self.places[before.layout] = Place(disabled, (), {})
             return

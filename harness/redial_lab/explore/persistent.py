@@ -21,11 +21,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from redial_lab.explore.diverged import Diverged
 from redial_lab.explore.effects import KEPT, Digests, Effect, digests
 from redial_lab.explore.footprints import ALL, Footprint, Lookout
 from redial_lab.explore.read_memory import Reads
 from redial_lab.explore.scenario import Scenario, Step
-from redial_lab.explore.search import Limits, Result, collecting_seldom
+from redial_lab.explore.search import Limits, Result, collecting_seldom, search
 from redial_lab.explore.world import OWN_TIMERS, World
 
 if TYPE_CHECKING:
@@ -374,7 +375,7 @@ class Persistent:
             effect.keep(self._disabled(entry, bit), entry.digests, found)
             self._count()
         elif not result.transitions % CHECKED and digests(world) != found:
-            raise AssertionError(f"{step} leads elsewhere than it did after the same reads")
+            raise Diverged(f"{step} leads elsewhere than it did after the same reads")
         self._follows(entry, effect)
         key = found.key()
         depth = self.limits.depth
@@ -450,9 +451,19 @@ class Persistent:
 def persistent(
     scenario: Scenario, limits: Limits | None = None, read: set[str] | None = None
 ) -> Result:
-    """Search a scenario's reduced graph. Deterministic. read: as of ``World``."""
+    """Search a scenario's reduced graph. Deterministic. read: as of ``World``.
+
+    Where a step turns out to depend on more than what it was seen to read, the reduction proves
+    nothing: then the whole graph is searched instead, and the result says so (``whole_because``).
+    """
     world = World(scenario, read)
-    with collecting_seldom():
-        result = Persistent(world, limits or Limits()).run()
-    world.close()
+    try:
+        with collecting_seldom():
+            return Persistent(world, limits or Limits()).run()
+    except Diverged as error:
+        why = str(error)
+    finally:
+        world.close()
+    result = search(scenario, limits, read)
+    result.whole_because = why
     return result

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.storage import Table
+from redial_lab.explore.diverged import Diverged
 
 if TYPE_CHECKING:
     from redial_broker.engine import journal
@@ -89,7 +90,7 @@ class Known:
             if node is None:
                 node = place[branch] = (cell, {})
             elif type(node) is not tuple or node[0] != cell:
-                raise AssertionError(
+                raise Diverged(
                     f"session {session.id}: what it reads after the same reads "
                     f"is now {cell}, it was {node}"
                 )

@@ -61,6 +61,10 @@ class Result:
     """Of walks."""
     fewer: bool = False
     """States of the reduced graph (``persistent``), not of the whole one."""
+    whole_because: str = ""
+    """Why the whole graph was searched although fewer orders were asked for."""
+    cut: int = 0
+    """States with a violation: what may happen after them was not searched."""
     seed: int | None = None
     """Of walks."""
     taken: Counter[str] = field(default_factory=Counter)
@@ -82,6 +86,7 @@ class Result:
             self.ends += 1
             if world.scenario.account is not None:
                 self.accounts[str(world.scenario.account(world))] += 1
+        self.cut += bool(names and steps)
         for name in names:
             known = self.violations.get(name)
             if known is None or len(path) < len(known.path):
@@ -113,18 +118,25 @@ class Result:
         return True
 
     @property
+    def extent(self) -> str:
+        """How much was searched: exhausted, or what bounded it, and what lies behind violations."""
+        words = "exhausted" if self.exhausted else f"bounded by {self.bounded_by}"
+        if not self.cut:
+            return words
+        return f"{words}, but nothing behind {self.cut} states with a violation was searched"
+
+    @property
     def exhausted(self) -> bool:
         """Every reachable state was seen."""
         return not self.bounded_by
 
     def __str__(self) -> str:
         """One line for logs and test output."""
-        what = "exhausted" if self.exhausted else f"bounded by {self.bounded_by}"
         kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(self.taken.items()))
         rate = self.transitions / self.seconds if self.seconds else 0
         return (
             f"{self.scenario}: {self.states} states, {self.transitions} transitions ({kinds}), "
-            f"{self.ends} ends, depth {self.deepest}, {what}, {self.seconds:.1f} s, "
+            f"{self.ends} ends, depth {self.deepest}, {self.extent}, {self.seconds:.1f} s, "
             f"{rate:.0f} transitions/s; violations: {', '.join(self.violations) or 'none'}"
         )
 

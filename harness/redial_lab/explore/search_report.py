@@ -35,13 +35,12 @@ def commit(folder: Path | None = None) -> str:
 def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> list[str]:
     """Figures of a search. read: switches it asked for."""
     rate = result.transitions / result.seconds if result.seconds else 0
-    bound = "exhausted" if result.exhausted else f"bounded by {result.bounded_by}"
     faults = {kind: n for kind, n in sorted(result.taken.items()) if kind not in GOING_ON}
     going = {kind: n for kind, n in sorted(result.taken.items()) if kind in GOING_ON}
     seed = "not used: every order is searched" if result.seed is None else str(result.seed)
     lines = [
         f"scenario     {result.scenario}",
-        f"result       {', '.join(result.violations) or 'no violation'}; {bound}",
+        f"result       {', '.join(result.violations) or 'no violation'}; {result.extent}",
         f"states       {result.states}{' of the reduced graph' * result.fewer}, "
         f"{result.ends} at rest, depth {result.deepest}"
         + ("" if result.walks else f", {result.circles} circles"),
@@ -52,6 +51,10 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
         f"commit       {commit()}",
         f"seconds      {result.seconds:.1f}, {rate:.0f} transitions/s",
     ]
+    if result.whole_because:
+        lines.append(
+            f"note         the whole graph, not a reduced one: {result.whole_because[:160]}"
+        )
     if result.walks:
         lines.insert(3, f"walks        {result.walks}")
     lines += [

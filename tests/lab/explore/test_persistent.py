@@ -14,6 +14,7 @@ from redial_lab.explore import Client, Limits, Scenario, World, search
 from redial_lab.explore.effects import digests
 from redial_lab.explore.footprints import Footprint, Lookout
 from redial_lab.explore.persistent import Entry, Persistent, persistent
+from redial_lab.explore.search_report import report
 from redial_lab.explore.user_files import load
 from redial_lab.proof.mutants import HISTORY
 from redial_lab.proof.setups import Setup
@@ -129,6 +130,16 @@ def test_it_finds_what_the_whole_search_finds(text):
     assert exhausted and too
     assert (fewer, same) == (whole, violations)
     assert less <= states
+
+
+@pytest.mark.parametrize("text", ["senders=1 retire=1", "drain=1"] if full() else ["drain=1"])
+def test_where_a_step_depends_on_more_than_it_read_the_whole_graph_is_searched_and_it_says_so(text):
+    limits = Limits(transitions=5_000)
+    found = persistent(made := Setup.parse(text).scenario(), limits)
+    whole = search(Setup.parse(text).scenario(), limits)
+    assert (found.states, found.transitions, found.fewer) == (whole.states, 5_000, False)
+    assert "after the same reads" in found.whole_because
+    assert any("the whole graph, not a reduced one" in line for line in report(made, found))
 
 
 @pytest.mark.parametrize("number", sorted(HISTORY) if full() else [1, 4, 11])

@@ -8,6 +8,7 @@ from redial_broker.engine.clock import RealClock
 from redial_broker.exec.objects import CATALOG_FUNCTIONS
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Limits, Scenario, World, search, shortest
+from redial_lab.explore.search_report import report
 from redial_lab.explore.trace import replay
 from redial_lab.explore.world import Step
 
@@ -55,6 +56,22 @@ def test_a_lost_update_is_found_in_text_the_explorer_has_never_seen():
         [52, 51, 51, 52],
         [52, 51, 52, 51],
     )
+
+
+def test_what_lies_behind_a_violation_was_not_searched_and_the_report_says_so():
+    def changed(world: World) -> list[str]:
+        table = world.instance.server.database("d").resolve("dbo", "c")
+        [(_, n)] = table.rows.entries.values()
+        return ["changed"] if n else []
+
+    made = scenario(IN_ONE_STATEMENT)
+    made.on_every_state = changed
+    result = search(made)
+    # each of the two sessions may be first; what the other does then is not looked at
+    assert result.exhausted and result.cut > 0
+    words = f"exhausted, but nothing behind {result.cut} states with a violation was searched"
+    assert result.extent == words
+    assert any(words in line for line in report(made, result))
 
 
 def test_and_is_not_found_where_there_is_none():
