@@ -33,7 +33,7 @@ FROM sys.schemas AS s
 WHERE s.name = @schema;
 
 /* principals */
-SELECT dp.name, dp.type
+SELECT dp.name, dp.type, dp.authentication_type_desc AS authentication
 FROM sys.database_principals AS dp
 WHERE dp.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
 
@@ -43,22 +43,25 @@ FROM sys.database_role_members AS m
 WHERE USER_NAME(m.member_principal_id) COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
 
 /* objects */
-SELECT o.name, o.type
+SELECT o.name, o.type, USER_NAME(o.principal_id) AS owner
 FROM sys.objects AS o
 WHERE o.schema_id = SCHEMA_ID(@schema) AND o.type NOT IN ('D', 'C', 'PK', 'UQ', 'F');
 
 /* tables */
-SELECT t.name, t.lock_escalation_desc
+SELECT t.name, t.lock_escalation_desc, t.is_memory_optimized, t.temporal_type, t.is_tracked_by_cdc, t.is_replicated,
+    t.is_merge_published, t.lock_on_bulk_load, t.large_value_types_out_of_row, t.text_in_row_limit,
+    t.is_remote_data_archive_enabled
 FROM sys.tables AS t
 WHERE t.schema_id = SCHEMA_ID(@schema);
 
 /* types */
-SELECT t.name, t.is_table_type
+SELECT t.name, t.is_table_type, USER_NAME(t.principal_id) AS owner
 FROM sys.types AS t
 WHERE t.schema_id = SCHEMA_ID(@schema);
 
 /* columns */
 SELECT x.Owner AS owner, c.name, t.name AS type_name, c.max_length, c.precision, c.scale, c.is_nullable, c.is_identity,
+    c.is_rowguidcol, c.is_sparse, c.is_masked, c.is_hidden, c.is_filestream, c.is_replicated, c.is_column_set,
     cc.definition AS computed, c.collation_name, dc.name AS default_name, dc.definition AS default_value
 FROM @tables AS x
 INNER JOIN sys.columns AS c ON c.object_id = x.ObjectId

@@ -98,7 +98,7 @@ def _of(thing: Thing, wanted: Properties, found: Properties | None) -> list[Diff
     return [
         Difference(thing, CHANGED, what, value, found[what])
         for what, value in wanted.items()
-        if what in found and found[what] != value and not (thing.kind == "module" and not value)
+        if what in found and found[what] != value and not (what == "text" and not value)
     ]
 
 

@@ -28,6 +28,30 @@ _CLASSES = {
 _VALIDATIONS: dict[str, str] = {"N": "none", "E": "empty", "X": "xml"}
 _STATES = {"G": "grant", "D": "deny", "W": "grant with option", "R": "revoke"}
 
+OWNED_BY_THE_SCHEMA = ("table", "module", "queue")
+"""Kinds whose things have no owner of their own; one that has breaks the chain of ownership."""
+TABLE_KINDS = {
+    "is_memory_optimized": "in memory",
+    "temporal_type": "temporal",
+    "is_tracked_by_cdc": "change data capture",
+    "is_replicated": "replicated",
+    "is_merge_published": "merge replication",
+    "lock_on_bulk_load": "table lock on bulk load",
+    "large_value_types_out_of_row": "large values out of row",
+    "text_in_row_limit": "text in row",
+    "is_remote_data_archive_enabled": "stretched",
+}
+COLUMN_KINDS = {
+    "is_rowguidcol": "rowguidcol",
+    "is_sparse": "sparse",
+    "is_masked": "masked",
+    "is_hidden": "hidden",
+    "is_filestream": "filestream",
+    "is_replicated": "replicated",
+    "is_column_set": "column set",
+}
+"""What ours never are: a column of the catalog, and its word here."""
+
 Row = dict[str, Any]  # values as the driver gives them
 Answers = dict[str, list[Row]]
 
@@ -90,6 +114,7 @@ class _Reader:
         self.schema = schema
         self.answers = answers
         self.catalog: Catalog = {}
+        self.owners: dict[str, str] = {}
         self._principals()
         self._objects()
         self._columns()
@@ -99,6 +124,9 @@ class _Reader:
         self._services()
         self._permissions()
         self._marks()
+        for thing, own in self.catalog.items():
+            if thing.kind in OWNED_BY_THE_SCHEMA:
+                own["owner"] = self.owners.get(thing.name, "")
 
     def put(self, kind: str, name: str, of: str = "", **properties: str) -> None:
         """Note a thing."""
@@ -127,18 +155,28 @@ class _Reader:
         for row in self.answers["schema"]:
             self.put("schema", row["name"], owner=row["owner"] or "")
         for row in self.answers["principals"]:
-            self.put("role" if row["type"].strip() == "R" else "user", row["name"])
+            if row["type"].strip() == "R":
+                self.put("role", row["name"])
+            else:
+                self.put("user", row["name"], logs_in_by=(row["authentication"] or "").lower())
         for row in self.answers["members"]:
             self.put("role membership", row["role"], row["member"])
 
     def _objects(self) -> None:
         for row in self.answers["tables"]:
-            self.put("table", row["name"], lock_escalation=row["lock_escalation_desc"].lower())
+            self.put(
+                "table",
+                row["name"],
+                lock_escalation=row["lock_escalation_desc"].lower(),
+                special=_special(row, TABLE_KINDS),
+            )
         for row in self.answers["types"]:
-            self.put("type" if row["is_table_type"] else "alias type", row["name"])
+            kind = "type" if row["is_table_type"] else "alias type"
+            self.put(kind, row["name"], owner=row["owner"] or "")
         modules = {row["name"] for row in self.answers["modules"]}
         for row in self.answers["objects"]:
             kind = row["type"].strip()
+            self.owners[row["name"]] = row["owner"] or ""
             if kind not in ("U", "SQ") and row["name"] not in modules:
                 self.put("object", f"{row['name']} ({kind})")
         for row in self.answers["foreign keys"]:
@@ -162,6 +200,7 @@ class _Reader:
                 "default": value_text(default) if default else "",
                 "default's name": row["default_name"] or "",
                 "collation": row["collation_name"] or "",
+                "special": _special(row, COLUMN_KINDS),
             }
 
     def _indexes(self) -> None:
@@ -298,6 +337,11 @@ class _Reader:
     def _named(self, schema: str | None, name: str | None) -> str:
         own = schema is None or schema == self.schema
         return "?" if name is None else name if own else f"{schema}.{name}"
+
+
+def _special(row: Row, kinds: dict[str, str]) -> str:
+    """What a table or column is besides, in words."""
+    return ", ".join(word for column, word in kinds.items() if row[column])
 
 
 def _type_text(row: Row) -> str:

@@ -86,7 +86,9 @@ def by_deploy(difference: Difference) -> bool:
     thing, what = difference.thing, difference.what
     if _stampless(difference):
         return False
-    if thing.kind in BY_DEPLOY[difference.how] and not (thing.kind == "module" and what == "fires"):
+    if thing.kind == "module" and what in ("fires", "owner"):
+        return False  # CREATE OR ALTER leaves both as they are
+    if thing.kind in BY_DEPLOY[difference.how]:
         return True
     if difference.how == CHANGED and thing.kind == "permission":
         return difference.found == "deny"  # GRANT takes a DENY of the same permission away
@@ -120,6 +122,9 @@ def _changed(difference: Difference, schema: str) -> str | None:
     if kind == "check" and what in ("in force", "trusted") and value == ON:
         table = f"{own}{quote_name(of)}"
         return f"ALTER TABLE {table} WITH CHECK CHECK CONSTRAINT {quote_name(name)};"
+    if what == "owner" and not value:
+        on = f"{'TYPE' if kind == 'type' else 'OBJECT'}::{own}{quote_name(name)}"
+        return f"ALTER AUTHORIZATION ON {on} TO SCHEMA OWNER;"
     if what == "owner":
         on = f"{kind.upper()}::{quote_name(name)}"
         return f"ALTER AUTHORIZATION ON {on} TO {quote_name(value)};"

@@ -51,13 +51,15 @@ class Tables:
     def table(self, node: CreateTable) -> None:
         """A table."""
         name = self.local(node.name)
-        self.catalog.setdefault(Thing("table", name), {}).setdefault("lock escalation", "table")
+        own = self.catalog.setdefault(Thing("table", name), {})
+        own.setdefault("lock escalation", "table")
+        own |= {"special": "", "owner": ""}
         self._elements(name, node.elements)
 
     def table_type(self, node: CreateTableType) -> None:
         """A table type."""
         name = self.local(node.name)
-        self.catalog[Thing("type", name)] = {}
+        self.catalog[Thing("type", name)] = {"owner": ""}
         self._elements(name, node.elements)
 
     def index(self, node: CreateIndex) -> None:
@@ -99,6 +101,7 @@ class Tables:
             "default": "",
             "default's name": "",
             "collation": column.collation or "",
+            "special": "",
         }
         for constraint in column.constraints or ():
             if isinstance(constraint, DefaultConstraint):

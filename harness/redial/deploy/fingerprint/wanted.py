@@ -123,7 +123,7 @@ class _Reader:
             return
         mine = ANY_TEXT if self.dynamic else module_text(text)
         on = self.local(statement.table) if isinstance(statement, CreateTrigger) else ""
-        own = self.put("module", self.local(statement.name), on, text=mine)
+        own = self.put("module", self.local(statement.name), on, text=mine, owner="")
         if not self.dynamic:
             own |= {"ANSI_NULLS": ON, "QUOTED_IDENTIFIER": ON}
         if isinstance(statement, CreateTrigger):
@@ -161,7 +161,9 @@ class _Reader:
         name = self.local(node.name)
         if isinstance(node, CreateQueue):
             self.put("queue", name, receive=switch(node.status is not False), enqueue=ON)
-            self.put("queue", name, activation=OFF, procedure="", readers="0", execute_as="")
+            self.put(
+                "queue", name, activation=OFF, procedure="", readers="0", execute_as="", owner=""
+            )
         if node.retention is not None:
             self.put("queue", name, retention=switch(node.retention))
         if node.poison_handling is not None:
@@ -231,10 +233,12 @@ class _Reader:
     @note.register
     def _(self, node: CreateUser) -> None:
         self.put("user", node.name.text)
+        if node.source == "WITHOUT LOGIN":
+            self.put("user", node.name.text, logs_in_by="none")
 
     @note.register
     def _(self, node: CreateRole) -> None:
-        self.put("role", node.name.text)
+        self.put("role", node.name.text)  # its owner is whoever deployed it first
 
     @note.register
     def _(self, node: AlterRole) -> None:
