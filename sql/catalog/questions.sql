@@ -4,7 +4,7 @@
    names its files use for what is in no schema: principals, services, contracts, message types, priorities.
 
    Only catalog views are read, so nothing waits for a lock of rows. Names of the broker's objects have a
-   collation of their own and are compared byte for byte (F-376): the branches of a CASE say which they
+   collation of their own and are compared byte for byte (F-376), users and schemas as the database does: the branches of a CASE say which they
    take, or a server has no collation for the result (451). */
 DECLARE @ours TABLE (ObjectId int NOT NULL PRIMARY KEY);
 INSERT INTO @ours (ObjectId)
@@ -35,12 +35,12 @@ WHERE s.name = @schema;
 /* principals */
 SELECT dp.name, dp.type, dp.authentication_type_desc AS authentication
 FROM sys.database_principals AS dp
-WHERE dp.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+WHERE dp.name IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n);
 
 /* members */
 SELECT USER_NAME(m.member_principal_id) AS member, USER_NAME(m.role_principal_id) AS role
 FROM sys.database_role_members AS m
-WHERE USER_NAME(m.member_principal_id) COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+WHERE USER_NAME(m.member_principal_id) IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n);
 
 /* objects */
 SELECT o.name, o.type, USER_NAME(o.principal_id) AS owner
@@ -183,7 +183,7 @@ WHERE (p.class = 1 AND p.major_id IN (SELECT o.ObjectId FROM @ours AS o))
    OR (p.class = 17 AND p.major_id IN (SELECT s.service_id
                                        FROM sys.services AS s
                                        WHERE s.service_queue_id IN (SELECT o.ObjectId FROM @ours AS o)))
-   OR USER_NAME(p.grantee_principal_id) COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+   OR USER_NAME(p.grantee_principal_id) IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n);
 
 /* marks */
 SELECT ep.class, o.type,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -208,3 +209,19 @@ def test_stale_files_are_refused_before_the_server_is_asked(folder, monkeypatch,
     shutil.rmtree(folder)
     assert status_of(deploy, server="Server=nowhere;Database=x") == ERROR
     assert "sql/generated/audit: is not there" in capsys.readouterr().err
+
+
+def test_who_may_see_definitions_and_no_rows_is_told_which_right_is_missing(installed, capsys):
+    run(installed, "CREATE LOGIN looker WITH PASSWORD = N'Long-enough-1';")
+    run(installed, "CREATE USER looker FOR LOGIN looker; GRANT VIEW DEFINITION TO looker;")
+    theirs = re.sub(r"UID=[^;]*;PWD=(\{[^}]*\}|[^;]*)", "UID=looker;PWD=Long-enough-1", installed)
+    assert status_of(verify, server=theirs) == 1
+    said = capsys.readouterr().out
+    assert "GRANT SELECT ON SCHEMA::[audit] TO [looker];" in said and "is missing" not in said
+    run(installed, "GRANT SELECT ON SCHEMA::audit TO looker;")
+    capsys.readouterr()
+    status_of(verify, server=theirs)
+    said = capsys.readouterr().out
+    assert "is missing" not in said
+    assert "permission SELECT to looker on SCHEMA audit is there" in said
+    run(installed, "DROP LOGIN looker;")

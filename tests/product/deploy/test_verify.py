@@ -552,6 +552,16 @@ def test_nothing_installed_is_one_finding():
     assert line == "there is no schema [audit] in this database. Next: redial deploy."
 
 
+def test_users_and_the_schema_may_be_spelled_as_the_database_takes_for_the_same():
+    """They were there before, and the database does not tell the spellings apart."""
+    lab = Lab()
+    sections = {"roles": AUDIT.roles.model_copy(update={"sender": "AUDIT_Sender"})}
+    other = AUDIT.model_copy(update={**sections, "schema_name": "Audit"})
+    lines = verify(other, lambda: Connection(lab.instance, "lab"))
+    # only texts differ: a deployment would write the new spelling into them
+    assert {line.split()[0] for line in lines} == {"module", "deployment"}, lines
+
+
 def test_who_may_not_see_definitions_is_told_which_right_is_missing():
     lab = Lab()
     lab.sa.execute("CREATE USER looker WITHOUT LOGIN;")

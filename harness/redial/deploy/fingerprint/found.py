@@ -10,6 +10,7 @@ from redial.deploy.fingerprint.model import Catalog, Thing, switch
 from redial.deploy.fingerprint.queries import contents, jobs, questions
 from redial.deploy.fingerprint.tables import PRIMARY
 from redial.deploy.fingerprint.wanted import HISTORY
+from redial.odbc import server_message
 from redial.quoting import quote_name
 
 NAMED = ("user", "role", "service", "contract", "message type", "broker priority")
@@ -57,13 +58,17 @@ Answers = dict[str, list[Row]]
 
 
 class CannotSee(Exception):
-    """The login may not see definitions: what is hidden from it would be called missing."""
+    """The login may not see enough: what is hidden from it would be called missing."""
 
-    def __init__(self, database: str, user: str) -> None:
+    def __init__(self, user: str, database: str, what: str, grant: str) -> None:
         super().__init__(
-            f"user {user!r} may not see the definitions in database {database!r}, so nothing can be "
-            f"said. Next: GRANT VIEW DEFINITION TO {quote_name(user)};"
+            f"user {user!r} may not see {what} in database {database!r}, so nothing can be said. "
+            f"Next: GRANT {grant} TO {quote_name(user)};"
         )
+
+
+NOT_ALLOWED = 229
+"""A right is missing (sys.messages)."""
 
 
 def found(connection: Any, schema: str, files: Catalog) -> Catalog:
@@ -74,16 +79,25 @@ def found(connection: Any, schema: str, files: Catalog) -> Catalog:
     names = [thing.name for thing in files if thing.kind in NAMED]
     sql, called = questions(schema, names)
     answers = dict(zip(called, _run(connection, sql), strict=True))
-    if not answers["database"][0]["sees"]:
-        raise CannotSee(answers["database"][0]["name"], answers["database"][0]["who"])
-    reader = _Reader(schema, answers)
+    [database] = answers["database"]
+    asked = database["who"], database["name"]
+    if not database["sees"]:
+        raise CannotSee(*asked, "the definitions", "VIEW DEFINITION")
+    insensitive = "_CS_" not in database["collation"] and "_BIN" not in database["collation"]
+    reader = _Reader(schema, answers, files if insensitive else {})
     if {"Setting", "Gate", HISTORY} <= {row["name"] for row in answers["tables"]}:
-        reader.contents(*_run(connection, contents(schema)))
+        try:
+            reader.contents(*_run(connection, contents(schema)))
+        except Exception as error:
+            if server_message(error)[0] != NOT_ALLOWED:
+                raise
+            own = quote_name(schema)
+            raise CannotSee(*asked, f"the tables of {own}", f"SELECT ON SCHEMA::{own}") from error
     tasks = [thing.name for thing in files if thing.kind == "agent job"]
     if tasks and Thing("table", OWNED) in reader.catalog:
         [rows] = _run(connection, jobs(schema))
         reader.jobs(tasks, rows)
-    _same_collation(reader.catalog, files, answers["database"][0]["collation"])
+    _same_collation(reader.catalog, files, database["collation"])
     return reader.catalog
 
 
@@ -110,8 +124,11 @@ def _run(connection: Any, sql: str) -> list[list[Row]]:
 class _Reader:
     """Makes things of rows."""
 
-    def __init__(self, schema: str, answers: Answers) -> None:
+    def __init__(self, schema: str, answers: Answers, files: Catalog) -> None:
+        """files: whose spelling of users and roles counts; empty where case matters."""
         self.schema = schema
+        self.spelled = {t.name.lower(): t.name for t in files if t.kind in ("user", "role")}
+        self.any_case = bool(files)
         self.answers = answers
         self.catalog: Catalog = {}
         self.owners: dict[str, str] = {}
@@ -133,6 +150,10 @@ class _Reader:
         words = {key.replace("_", " "): value for key, value in properties.items()}
         self.catalog.setdefault(Thing(kind, name, of), {}).update(words)
 
+    def who(self, name: str | None) -> str:
+        """A user or role as the files spell it."""
+        return self.spelled.get((name or "").lower(), name or "")
+
     def contents(self, settings: list[Row], gates: list[Row], history: list[Row]) -> None:
         """Rows that are part of an installation."""
         for row in settings:
@@ -153,14 +174,16 @@ class _Reader:
 
     def _principals(self) -> None:
         for row in self.answers["schema"]:
-            self.put("schema", row["name"], owner=row["owner"] or "")
+            self.put("schema", self.schema, owner=self.who(row["owner"]))
         for row in self.answers["principals"]:
             if row["type"].strip() == "R":
-                self.put("role", row["name"])
+                self.put("role", self.who(row["name"]))
             else:
-                self.put("user", row["name"], logs_in_by=(row["authentication"] or "").lower())
+                self.put(
+                    "user", self.who(row["name"]), logs_in_by=(row["authentication"] or "").lower()
+                )
         for row in self.answers["members"]:
-            self.put("role membership", row["role"], row["member"])
+            self.put("role membership", row["role"], self.who(row["member"]))
 
     def _objects(self) -> None:
         for row in self.answers["tables"]:
@@ -172,11 +195,11 @@ class _Reader:
             )
         for row in self.answers["types"]:
             kind = "type" if row["is_table_type"] else "alias type"
-            self.put(kind, row["name"], owner=row["owner"] or "")
+            self.put(kind, row["name"], owner=self.who(row["owner"]))
         modules = {row["name"] for row in self.answers["modules"]}
         for row in self.answers["objects"]:
             kind = row["type"].strip()
-            self.owners[row["name"]] = row["owner"] or ""
+            self.owners[row["name"]] = self.who(row["owner"])
             if kind not in ("U", "SQ") and row["name"] not in modules:
                 self.put("object", f"{row['name']} ({kind})")
         for row in self.answers["foreign keys"]:
@@ -255,8 +278,8 @@ class _Reader:
             on = (row["parent"] or "") if trigger else ""
             self.catalog[Thing("module", row["name"], on)] = own
         for row in self.answers["triggers"]:
-            if row["schema_name"] != self.schema:
-                name = self._named(row["schema_name"], row["name"])
+            name = self._named(row["schema_name"], row["name"])
+            if name != row["name"]:
                 self.put("trigger", name, row["owner"])
 
     def _queues(self) -> None:
@@ -271,7 +294,7 @@ class _Reader:
                 activation=switch(row["is_activation_enabled"]),
                 procedure=self._named(row["procedure_schema"], row["procedure_name"] or ""),
                 readers=str(row["max_readers"] or 0),
-                execute_as=row["execute_as"] or "",
+                execute_as=self.who(row["execute_as"]),
             )
         for row in self.answers["event notifications"]:
             thing = Thing("event notification", row["name"], row["queue"])
@@ -282,11 +305,11 @@ class _Reader:
     def _services(self) -> None:
         for row in self.answers["services"]:
             queue = self._named(row["queue_schema"], row["queue"])
-            self.put("service", row["name"], owner=row["owner"] or "", queue=queue)
+            self.put("service", row["name"], owner=self.who(row["owner"]), queue=queue)
         for row in self.answers["contracts of services"]:
             self.put("contract", row["contract"], row["service"])
         for row in self.answers["contracts"]:
-            self.put("contract", row["name"], owner=row["owner"] or "")
+            self.put("contract", row["name"], owner=self.who(row["owner"]))
         for row in self.answers["messages of contracts"]:
             both = row["is_sent_by_initiator"] and row["is_sent_by_target"]
             by = "any" if both else "initiator" if row["is_sent_by_initiator"] else "target"
@@ -295,7 +318,7 @@ class _Reader:
             self.put(
                 "message type",
                 row["name"],
-                owner=row["owner"] or "",
+                owner=self.who(row["owner"]),
                 validation=_VALIDATIONS[row["validation"].strip()],
                 schema=row["xml_schema"] or "",
             )
@@ -322,7 +345,7 @@ class _Reader:
             where = kind if kind == "DATABASE" else f"{kind} {name}"
             self.put(
                 "permission",
-                f"{row['permission_name']} to {row['grantee']}",
+                f"{row['permission_name']} to {self.who(row['grantee'])}",
                 where,
                 state=_STATES[row["state"].strip()],
             )
@@ -332,10 +355,12 @@ class _Reader:
             kind = _MARKED.get(row["class"])
             if row["class"] == 1:
                 kind = "QUEUE" if (row["type"] or "").strip() == "SQ" else "TABLE"
-            self.put("mark", kind or "?", row["name"])
+            name = self.who(row["name"]) if kind == "USER" else row["name"]
+            self.put("mark", kind or "?", name)
 
     def _named(self, schema: str | None, name: str | None) -> str:
-        own = schema is None or schema == self.schema
+        ours = self.schema.lower() if self.any_case else self.schema
+        own = schema is None or (schema.lower() if self.any_case else schema) == ours
         return "?" if name is None else name if own else f"{schema}.{name}"
 
 
