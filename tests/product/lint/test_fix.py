@@ -83,7 +83,7 @@ def test_a_rendered_file_says_the_same_after_fix(path, using):
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=20)
+@pytest.mark.sampled(every=40)
 @pytest.mark.parametrize("seed", seeds(), ids=lambda seed: seed.number)
 def test_the_seeds_say_the_same_after_fix(seed, using):
     proven(list(seed.texts.values()), seed.number, using)
