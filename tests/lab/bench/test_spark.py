@@ -7,7 +7,6 @@ import pytest
 from redial_lab.bench.spark import ROWS, Faults, jdbc_rate, measure
 from tests.sampling import full
 
-
 ROWS_TRIED = 240_000 if full() else 12_000
 """Twelve dialogs are the fewest that have every fault; with --full twenty times as many."""
 

@@ -10,7 +10,8 @@ import pytest
 from redial_lab.explore import Scenario, search
 from redial_lab.explore.search import Limits
 from redial_lab.proof.batch import CALLERS, crossing, dead_in_mid_batch
-from tests.lab.proof.bounds import far_enough, most
+
+from .bounds import far_enough, most
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:
