@@ -8,7 +8,7 @@ from decimal import Decimal
 LARGE = 50 * 1024 * 1024
 """Bytes of a large value: of its text in UTF-16, of its binary as it is."""
 
-DAILY_LARGE = 20 * 1024 * 1024
+DAILY_LARGE = 8 * 1024 * 1024
 """The same in the daily suite, for all drivers but the first; 50 MB of each: REDIAL_FULL=1."""
 
 MOMENT = datetime.datetime(2024, 2, 29, 13, 14, 15, 123456)

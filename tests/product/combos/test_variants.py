@@ -58,9 +58,9 @@ def test_a_variant_works_survives_and_goes(name):
 
 
 def chosen(name: str) -> list[str]:
-    """The scenarios of a variant: those in even or odd places, by turns, and all with --full."""
+    """The scenarios of a variant: every fourth, from the first four by turns; all with --full."""
     everything = list(scenarios.ALL)
-    return everything if full() else everything[list(VARIANTS).index(name) % 2 :: 2]
+    return everything if full() else everything[list(VARIANTS).index(name) % 4 :: 4]
 
 
 def leave(lab: Lab, comparison: bool) -> None:

@@ -169,6 +169,7 @@ def test_a_wrong_argument_is_refused_once(stage, language):
     assert len(stage.wire.asked("usp_Send")) == 1
 
 
+@pytest.mark.sampled(every=6, meets=("language", "arguments"))
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "arguments", [[], ["-", "audit", "-", "transactions"], ["-", "audit", "-", "batch", "twice"]]

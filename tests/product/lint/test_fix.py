@@ -76,14 +76,14 @@ def proven(scripts: list[str], name: str, using) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=50, last=False)
+@pytest.mark.sampled(every=100, last=False)
 @pytest.mark.parametrize("path", rendered().values(), ids=rendered())
 def test_a_rendered_file_says_the_same_after_fix(path, using):
     proven([path.read_text(encoding="utf-8")], path.name, using)
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=20)
+@pytest.mark.sampled(every=40)
 @pytest.mark.parametrize("seed", seeds(), ids=lambda seed: seed.number)
 def test_the_seeds_say_the_same_after_fix(seed, using):
     proven(list(seed.texts.values()), seed.number, using)
@@ -93,9 +93,9 @@ def test_the_seeds_say_the_same_after_fix(seed, using):
 @pytest.mark.sampled(every=20)
 @pytest.mark.parametrize("number", range(len(corpus())))
 def test_statements_of_every_kind_say_the_same_after_fix(number, using):
-    """Of each group the first forty, and all of it with --full."""
+    """Of each group the first twenty, and all of it with --full."""
     group = corpus()[number]
-    proven(group if full() else group[:40], f"corpus {number}", using)
+    proven(group if full() else group[:20], f"corpus {number}", using)
 
 
 def test_the_mess_is_one_to_every_reader_but_the_server():

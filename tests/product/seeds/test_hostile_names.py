@@ -95,7 +95,7 @@ def test_pending_messages_of_such_names_are_resent(hostile):
     assert hostile.landed() == [b"x"]
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=4)
 def test_a_second_deployment_and_the_uninstall_find_every_object(hostile):
     hostile.deploy()
     hostile.uninstall(purge=True)

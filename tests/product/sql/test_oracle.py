@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import oracle_verdicts
 
+from tests.sampling import full
+
 
 @pytest.fixture(scope="module")
 def oracle():
@@ -45,7 +47,10 @@ def test_every_rendered_script_has_a_stored_verdict():
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=100, last=False)  # the others have stored verdicts, looked at above
+@pytest.mark.skipif(
+    not full(),
+    reason="each has a stored verdict, looked at above; the daily canary is below: REDIAL_FULL=1",
+)
 @pytest.mark.parametrize("name", INSTALLATIONS)
 def test_the_oracle_finds_nothing(name, oracle, tmp_path):
     scripts = oracle_verdicts.installations()[name]
@@ -60,7 +65,10 @@ def test_the_oracle_sees_what_it_should_see(oracle, tmp_path):
     scripts["75_bad.sql"] = "SEND CONVERSATION @h;\nGO\n"
     scripts[send] = scripts[send].replace("sc.ConversationKey =", "sc.ConversationKy =")
     scripts[log] = scripts[log].replace("[ErrorLog]", "[ErorLog]")
-    found = oracle_verdicts.judge(scripts, tmp_path)
+    known = frozenset(oracle_verdicts.stored().values())
+    found = oracle_verdicts.judge(scripts, tmp_path, clean=known)
+    bad = ("75_bad.sql", send, log)
+    assert [line for line in found if not line.startswith(bad)] == []
     assert any(line.startswith("75_bad.sql:1:") for line in found)
     assert any(line.startswith(send) and "ConversationKy" in line for line in found)
     assert any(line.startswith(log) and "ErorLog" in line for line in found)
