@@ -13,7 +13,7 @@ from redial.deploy import Connect, Plan, apply, connect_odbc, mend
 from redial.deploy import plan as plan_of
 from redial.deploy import uninstall as remove
 from redial.deploy import verify as findings_of
-from redial.deploy.plan import mark_of, repairs
+from redial.deploy.plan import NOTHING, mark_of, repairs
 from redial.deploy.verify import look
 from redial.project import project
 from redial.render import check, read
@@ -42,7 +42,7 @@ def plan(
     with open_server(server, database, must_be_named=True) as target:
         made = plan_of(model, connect_odbc(target.odbc), target.label, files)
     print(made.to_json() if form == "json" else shown(made), end="")
-    if sql and made.status:
+    if sql and made.status and form == "text":
         print(files["install.sql"], end="")
     if out:
         Path(out).write_text(made.to_json(), "utf-8")
@@ -80,23 +80,24 @@ def deploy(
         made = plan_of(model, connect, target.label, files)
         if plan_file:
             _unmoved(made, plan_file)
-        if nothing_to_do(model, connect, made, files):
-            print("nothing to do: everything is as the files make it")
-            return 0
+        if made.status == NOTHING:
+            print(
+                "nothing to do: what is there is as the files make it, or not for a deployment to mend"
+            )
+            return _told(findings_of(model, connect, files))
         report = apply(model, connect, _progress, files=files, wait_seconds=wait_seconds)
         print(f"{len(report.files)} files, {report.batches} batches")
         _repair(model, connect, files)
-        findings = findings_of(model, connect, files)
+        return _told(findings_of(model, connect, files))
+
+
+def _told(findings: list[str]) -> int:
+    """Print what verification found; the exit status."""
     for line in findings:
         print(line)
     if not findings:
         print("verified: everything is there, as the files make it, and switched on")
     return 1 if findings else 0
-
-
-def nothing_to_do(config: Config, connect: Connect, made: Plan, files: dict[str, str]) -> bool:
-    """Whether nothing differs."""
-    return not made.actions and not findings_of(config, connect, files)
 
 
 def reviewed(name: str, config: Config, from_folder: str | None) -> dict[str, str]:
@@ -112,6 +113,10 @@ def reviewed(name: str, config: Config, from_folder: str | None) -> dict[str, st
         files = read(folder)
     except ValueError as error:
         raise UserError(what, str(error), "redial render; look at what it writes again") from error
+    if f"VALUES (N'{config.name}'," not in files.get("90_deployment.data.sql", ""):
+        raise UserError(
+            what, f"holds the files of another configuration than {name}", "name the right folder"
+        )
     if not from_folder and (stale := check(config, folder)):
         first, *more = [line.partition(";")[0] for line in stale]
         raise UserError(
@@ -130,9 +135,9 @@ def _unmoved(made: Plan, file: str) -> None:
     except (OSError, ValueError) as error:
         raise UserError(f"--plan {file}", str(error), "redial plan --out writes one") from error
     for what, was, now in zip(
-        ("configuration", "installation", "broker"),
+        ("configuration", "set of files", "installation", "broker"),
         planned,
-        (made.config, made.fingerprint, made.broker),
+        (made.config, made.files, made.fingerprint, made.broker),
         strict=True,
     ):
         if was != now:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from redial.deploy.plan import Action, Plan
+from redial.deploy.plan import LEFT, Action, Plan
 
 _NEW = "not installed"
 
@@ -28,6 +28,8 @@ def shown(plan: Plan) -> str:
         lines += ["", f"to create, for nothing of it is there: {_counted(kinds)}"]
     if rest:
         lines += ["", *(line for action in rest for line in _rows(action))]
+    if plan.others:
+        lines += ["", *(f"mend     {line}" for line in plan.others)]
     if plan.blocked:
         lines += ["", "BLOCKED: a deployment would be refused"]
         lines += [f"  {line}" for line in plan.blocked]
@@ -37,9 +39,9 @@ def shown(plan: Plan) -> str:
 def _rows(action: Action) -> list[str]:
     """What is done, why, and what is in the way."""
     rows = [f"{action.do:<8} {action.what}  [{action.why}]"]
-    if action.locks and action.do not in ("leave", "by hand"):
+    if action.locks and action.do not in LEFT:
         rows.append(f"         locks: {action.locks}")
-    if action.sql and action.do not in ("leave", "by hand"):
+    if action.sql and action.do not in LEFT:
         rows.append(f"         runs: {action.sql}")
     return rows
 

@@ -16,13 +16,19 @@ from redial.deploy.fingerprint.repair import by_deploy, next_step, statement
 from redial.deploy.port import Connect
 from redial.deploy.verify import Look, look
 from redial.quoting import literal
+from redial.render import render
 
 NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
 VERSION = 1
 """Of the form of a plan's file."""
-OPERATORS = frozenset({("queue", "receive"), ("queue", "enqueue")})
-"""Switched off by the server or by an operator: neither is undone unasked."""
+LEFT = ("leave", "by hand")
+"""What a deployment does not do."""
+OPERATORS = frozenset(
+    {("queue", "receive"), ("queue", "enqueue"), ("index", "in use"), ("permission", "state")}
+)
+"""Switched off by the server or an operator, given to somebody, or long to rebuild: none is undone
+unasked."""
 _LOCKS = {
     "module": "Sch-M on the module, for a moment: who runs it is waited for",
     "queue": "Sch-M on the queue: waits for open RECEIVEs, and senders wait behind it",
@@ -74,6 +80,10 @@ class Plan:
     """Of everything seen; a plan is only for what it has seen."""
     broker: str
     """service_broker_guid of the database."""
+    files: str
+    """Digest of the files it was made from."""
+    others: list[str]
+    """What else is wrong, each with its next step: broker off, a right or a signature missing."""
     version: int = VERSION
 
     @property
@@ -81,22 +91,22 @@ class Plan:
         """Exit status."""
         if self.blocked:
             return BLOCKED
-        return (
-            CHANGES if any(one.do not in ("leave", "by hand") for one in self.actions) else NOTHING
-        )
+        does = self.others or any(one.do not in LEFT for one in self.actions)
+        return CHANGES if does else NOTHING
 
     def to_json(self) -> str:
-        """As a text that ``from_json`` reads."""
+        """As a text, of which ``mark_of`` reads what a plan holds for."""
         return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
 
 
-def mark_of(text: str) -> tuple[str, str, str]:
-    """Configuration, fingerprint and broker of a plan's file. Raises ValueError for another text."""
+def mark_of(text: str) -> tuple[str, str, str, str]:
+    """Configuration, files, fingerprint and broker of a plan's file. Raises ValueError for another text."""
     try:
         said = json.loads(text)
         if said["version"] != VERSION:
             raise ValueError(f"a plan of form {said['version']}, and this Redial knows {VERSION}")
-        return str(said["config"]), str(said["fingerprint"]), str(said["broker"])
+        mark = (said["config"], said["files"], said["fingerprint"], said["broker"])
+        return tuple(map(str, mark))  # type: ignore[return-value]  # four of them
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError("not a plan that redial plan --out has written") from error
 
@@ -131,7 +141,14 @@ def plan(
         actions=[action for one in looks for action in actions(one, config.schema_name)],
         fingerprint=fingerprint([one.found for one in looks]),
         broker=guid,
+        files=digest(files if files is not None else render(config)),
+        others=[line for one in looks if not one.unseen and one.installed for line in one.others],
     )
+
+
+def digest(files: Mapping[str, str]) -> str:
+    """Of rendered files, the same for the same names and texts."""
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
 
 
 def fingerprint(catalogs: Sequence[Catalog]) -> str:
@@ -166,7 +183,7 @@ def _action(one: Look, difference: Difference, schema: str) -> Action:
     sql = statement(difference, schema) or ""
     if how == EXCESS:
         do = "leave"
-    elif (thing.kind, difference.what) in OPERATORS or not (by_deploy(difference) or sql):
+    elif not by_deploy(difference) and (not sql or (thing.kind, difference.what) in OPERATORS):
         do = "by hand"
     elif thing.kind == "permission":
         do = "grant" if by_deploy(difference) else "revoke"
@@ -175,7 +192,7 @@ def _action(one: Look, difference: Difference, schema: str) -> Action:
     else:
         do = "create" if how == MISSING else "alter"
     said = str(difference)
-    if do in ("leave", "by hand"):
+    if do in LEFT:
         said += f". Next: {next_step(difference, schema)}"
     locks = "" if how == MISSING and thing.kind != "index" else _LOCKS.get(thing.kind, "")
     return Action(do, thing.kind, str(thing), one.database, _why(one), said, locks, sql)

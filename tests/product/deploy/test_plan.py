@@ -86,7 +86,7 @@ def test_behind_a_deployment_there_is_nothing_to_plan_and_nothing_to_deploy(inst
     assert "nothing to change" in capsys.readouterr().out
     before = run(installed, CATALOG)
     assert status_of(deploy, server=installed) == 0
-    assert "nothing to do: everything is as the files make it" in capsys.readouterr().out
+    assert "nothing to do: " in capsys.readouterr().out
     assert run(installed, CATALOG) == before  # not one module was altered
 
 
@@ -192,6 +192,39 @@ def test_what_was_reviewed_is_what_runs(server, folder, capsys):
     assert status_of(deploy, server=server, from_folder=str(folder)) == ERROR
     said = capsys.readouterr().err
     assert f"{file.name} is missing" in said and f"99_mine.sql is not in {SUMS}" in said
+
+
+def test_a_plan_is_for_its_files_and_a_folder_for_its_configuration(
+    server, folder, tmp_path, capsys
+):
+    # 1. planned with one text, deployed with another whose digests fit
+    file = str(tmp_path / "plan.json")
+    assert status_of(plan, server=server, out=file, from_folder=str(folder)) == CHANGES
+    send, sums = folder / "72_03_usp_Send.procedure.sql", folder / SUMS
+    old = hashlib.sha256(send.read_bytes()).hexdigest()
+    send.write_text(send.read_text() + "-- not planned\n")
+    sums.write_text(sums.read_text().replace(old, hashlib.sha256(send.read_bytes()).hexdigest()))
+    assert status_of(deploy, server=server, plan_file=file, from_folder=str(folder)) == ERROR
+    assert "the set of files is not what it was planned for" in capsys.readouterr().err
+    # 2. the folder of another configuration
+    assert status_of(deploy, server=server, from_folder=str(GENERATED / "etl")) == ERROR
+    assert "holds the files of another configuration than audit" in capsys.readouterr().err
+
+
+def test_what_others_were_given_is_not_taken_away_unasked(installed, capsys):
+    run(installed, "GRANT EXECUTE ON audit.usp_Send TO audit_sender WITH GRANT OPTION;")
+    assert status_of(plan, server=installed) == NOTHING
+    assert "by hand  permission EXECUTE to audit_sender" in capsys.readouterr().out
+    assert status_of(deploy, server=installed) == 1
+    said = capsys.readouterr().out
+    assert "repairing" not in said and "REVOKE GRANT OPTION FOR EXECUTE" in said
+
+
+def test_a_broker_that_is_off_is_in_the_plan_and_on_again_behind_a_deployment(installed, capsys):
+    run(installed, f"ALTER DATABASE {DATABASE} SET DISABLE_BROKER WITH ROLLBACK IMMEDIATE;")
+    assert status_of(plan, server=installed) == CHANGES
+    assert "mend     Service Broker is off" in capsys.readouterr().out
+    assert status_of(deploy, server=installed) == 0
 
 
 def test_stale_files_are_refused_before_the_server_is_asked(folder, monkeypatch, capsys):

@@ -18,7 +18,7 @@ from tests.installed import batches, rendered
 from tests.product.combos.lab import DATABASE, empty_instance
 from tests.product.combos.lab import Lab as Variant
 from tests.product.combos.test_variants import VARIANTS
-from tests.product.sql.lab import AUDIT, Lab
+from tests.product.sql.lab import AUDIT, Lab, configured
 
 from .inside import Connection
 
@@ -301,7 +301,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "a column's SELECT": (
         "GRANT SELECT ON audit.Landing (Body) TO public;",
-        "permission SELECT to public on OBJECT Landing.Body is there, and no file",
+        "permission SELECT to public on OBJECT Landing (Body) is there, and no file",
         "REVOKE SELECT ON OBJECT::[audit].[Landing] ([Body]) FROM [public]",
     ),
     "rights on a type": (
@@ -397,6 +397,36 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "ALTER USER audit_module WITH LOGIN = intruder;",
         "user audit_module: logs in by is ",
         PERSON,
+    ),
+    "EXECUTE denied to everybody": (
+        "DENY EXECUTE TO public;",
+        "permission EXECUTE to public on DATABASE is there, and no file",
+        "REVOKE EXECUTE FROM [public]",
+    ),
+    "everybody may be the module user": (
+        "GRANT IMPERSONATE ON USER::audit_module TO public;",
+        "permission IMPERSONATE to public on USER audit_module is there, and no file",
+        "REVOKE IMPERSONATE ON USER::[audit_module] FROM [public]",
+    ),
+    "the contract denied to everybody": (
+        "DENY REFERENCES ON CONTRACT::[//redial/audit/contract] TO public;",
+        "permission REFERENCES to public on CONTRACT //redial/audit/contract is there, and no file",
+        "REVOKE REFERENCES ON CONTRACT::[//redial/audit/contract] FROM [public]",
+    ),
+    "a module user who may not enter": (
+        "DENY CONNECT TO audit_module;",
+        "permission CONNECT to audit_module on DATABASE is there, and no file",
+        "REVOKE CONNECT FROM [audit_module]",
+    ),
+    "a right of our role elsewhere": (
+        "EXECUTE (N'CREATE TABLE dbo.T (A int);'); GRANT SELECT ON dbo.T TO audit_sender;",
+        "permission SELECT to audit_sender on OBJECT dbo.T is there, and no file",
+        "REVOKE SELECT ON OBJECT::[dbo].[T] FROM [audit_sender]",
+    ),
+    "the row of the gate is gone": (
+        "DELETE FROM audit.Gate;",
+        "gate 1 is missing",
+        "",
     ),
     "the broker is off": (
         "ALTER DATABASE lab SET DISABLE_BROKER WITH ROLLBACK IMMEDIATE;",
@@ -550,6 +580,11 @@ def test_nothing_installed_is_one_finding():
         if "schema" in line
     ]
     assert line == "there is no schema [audit] in this database. Next: redial deploy."
+
+
+def test_with_notifications_a_fresh_installation_is_what_its_files_say():
+    lab = Lab(configured(operations={"notify_queue_off": True}))
+    assert found_by(lab) == []
 
 
 def test_users_and_the_schema_may_be_spelled_as_the_database_takes_for_the_same():

@@ -8,7 +8,6 @@ from difflib import unified_diff
 from redial.deploy.fingerprint.model import Catalog, Properties, Thing
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
-GATE_OPEN = "open"
 DIFF_LINES = 12
 """Of a module's text, in a finding."""
 
@@ -66,11 +65,6 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
         and thing.kind not in _ONLY_LOOKED_AT
         and not _kept(thing, wanted, found)
     }
-    differences += [
-        Difference(thing, CHANGED, "state", GATE_OPEN, own["state"])
-        for thing, own in found.items()
-        if thing.kind == "gate" and own["state"] != GATE_OPEN
-    ]
     return differences + [
         Difference(thing, EXCESS)
         for thing in sorted(extra)

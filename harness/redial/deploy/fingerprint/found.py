@@ -76,7 +76,7 @@ def found(connection: Any, schema: str, files: Catalog) -> Catalog:
 
     connection: a DB-API connection, of the database looked at. Raises CannotSee, and the driver's errors.
     """
-    names = [thing.name for thing in files if thing.kind in NAMED]
+    names = [thing.name for thing in files if thing.kind in NAMED and not thing.of]
     sql, called = questions(schema, names)
     answers = dict(zip(called, _run(connection, sql), strict=True))
     [database] = answers["database"]
@@ -339,8 +339,9 @@ class _Reader:
             if kind == "OBJECT":
                 name = self._named(row["schema_name"], row["object_name"])
             if row["minor_id"]:
-                name += f".{row['column_name']}"
-            if kind == "DATABASE" and row["permission_name"] == "CONNECT":
+                name += f" ({row['column_name']})"
+            usual = row["permission_name"] == "CONNECT" and row["state"].strip() == "G"
+            if kind == "DATABASE" and usual:
                 continue
             where = kind if kind == "DATABASE" else f"{kind} {name}"
             self.put(

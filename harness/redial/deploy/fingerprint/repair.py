@@ -152,10 +152,14 @@ def _securable(thing: Thing, schema: str) -> str:
     name = thing.of.removeprefix(f"{kind} ")
     if kind not in ("OBJECT", "TYPE"):
         return f" ON {kind}::{quote_name(name)}"
-    table, dot, column = name.partition(".")
-    return f" ON {kind}::{quote_name(schema)}.{quote_name(table)}" + (
-        f" ({quote_name(column)})" if dot else ""
+    table, _, column = name.partition(" (")
+    other, dot, rest = table.partition(".")
+    own = (
+        f"{quote_name(other)}.{quote_name(rest)}"
+        if dot
+        else f"{quote_name(schema)}.{quote_name(table)}"
     )
+    return f" ON {kind}::{own}" + (f" ({quote_name(column[:-1])})" if column else "")
 
 
 _CLASSES = ("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER")

@@ -53,6 +53,9 @@ ANY_TEXT = ""
 """Text of a module that is the user's own: the hook, made once and never replaced."""
 SETTINGS = "@wanted"
 """The table variable of 92_settings that lists the choices."""
+ADDED_LATER = {"added": "later"}
+"""Marks a contract that ALTER SERVICE adds."""
+GATE_OPEN = "open"
 JOBS = "@jobs"
 """The table variable of 92_jobs that lists tasks, commands and how often."""
 HISTORY = "DeploymentHistory"
@@ -70,14 +73,21 @@ def wanted(files: Mapping[str, str], schema: str, *, elsewhere: bool = False) ->
         reader.file = name
         for batch in split_batches(text):
             reader.batch(_parsed(batch.sql), batch.sql)
-    contracts = {
-        thing.name for thing in reader.catalog if thing.kind == "contract" and not thing.of
-    }
-    return {  # an earlier version's contract is added to its service only where it still is
+    return _as_it_ends(reader.catalog)
+
+
+def _as_it_ends(catalog: Catalog) -> Catalog:
+    """An earlier version's contract is added only where it still is; the gate is open at the end."""
+    contracts = {thing.name for thing in catalog if thing.kind == "contract" and not thing.of}
+    ended = {
         thing: own
-        for thing, own in reader.catalog.items()
-        if thing.kind != "contract" or thing.name in contracts
+        for thing, own in catalog.items()
+        if own != ADDED_LATER or thing.name in contracts
     }
+    choice = ended.get(Thing("setting", "config_id"))
+    if choice is not None:
+        ended[Thing("gate", choice["value"])] = {"state": GATE_OPEN}
+    return {thing: ({} if own == ADDED_LATER else own) for thing, own in ended.items()}
 
 
 @lru_cache(maxsize=500)
@@ -189,7 +199,8 @@ class _Reader:
     def _(self, node: AlterService) -> None:
         for change in node.changes:
             if change.verb == "ADD":
-                self.put("contract", change.contract.text, node.name.text)
+                thing = Thing("contract", change.contract.text, node.name.text)
+                self.catalog.setdefault(thing, dict(ADDED_LATER))
 
     @note.register
     def _(self, node: CreateContract) -> None:
@@ -256,7 +267,9 @@ class _Reader:
                 for principal in node.principals:
                     part = f"{permission.name} to {principal.text}"
                     state = node.verb.lower() + (" with option" if node.grant_option else "")
-                    self.put("permission", part, on + (f".{column}" if column else ""), state=state)
+                    self.put(
+                        "permission", part, on + (f" ({column})" if column else ""), state=state
+                    )
 
     @note.register
     def _(self, node: ExecuteProcedure) -> None:
