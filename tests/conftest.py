@@ -29,6 +29,7 @@ settings.load_profile("redial")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marker: sampled(every=N), with what tests.sampling.sample takes besides."""
+    gc.set_threshold(200_000, 1_000, 1_000)  # of what is imported and collected nothing is garbage
     config.addinivalue_line(
         "markers",
         "sampled(every, meets, last): a family with more variants than the suite has time for; every N-th "

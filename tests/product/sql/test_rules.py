@@ -1,23 +1,17 @@
 """Rules of docs/origins.md (locks, accounting) that can be read off the rendered text."""
 
 import re
-import sys
 
 import pytest
 
-from redial.cli.configs import chosen
-from redial.paths import ROOT
+from redial.cli.configs import chosen, load_named
 from tests.installed import rendered
 
 from ..texts import called_from_outside, code
 from .lab import configured
 
-sys.path.insert(0, str(ROOT / "tools"))
-
-import oracle_verdicts
-
 NAMES = chosen(None)
-SCRIPTS = oracle_verdicts.installations()["audit"]
+SCRIPTS = rendered(load_named("audit"))
 PROCEDURES = {
     name.split(".")[0].split("_", 1)[1].lstrip("0123456789_"): text
     for name, text in SCRIPTS.items()
@@ -247,7 +241,7 @@ def test_the_tables_under_the_proof_have_neither_page_locks_nor_escalation():
 def test_no_other_table_forbids_page_locks():
     """REORGANIZE, as maintenance plans run it, is refused on an index without them (2552)."""
     proven = {"SessionConversations", "ConversationLog", "KeySequence", "Inbox"}  # F-127 147 165
-    shipped = [oracle_verdicts.installations()[name] for name in sorted(NAMES)]
+    shipped = [rendered(load_named(name)) for name in sorted(NAMES)]
     single = rendered(configured(conversation={"key": "single", "recycle": "never"}))
     found = {
         name.split(".")[0].removeprefix("30_")
