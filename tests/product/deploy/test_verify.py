@@ -398,6 +398,11 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "user audit_module: logs in by is ",
         PERSON,
     ),
+    "a procedure that nobody can read": (
+        "ALTER PROCEDURE audit.usp_StartQueue WITH ENCRYPTION AS RETURN 0;",
+        "module usp_StartQueue: its text is encrypted, or hidden from this login",
+        "ask who, before it is dropped",
+    ),
     "EXECUTE denied to everybody": (
         "DENY EXECUTE TO public;",
         "permission EXECUTE to public on DATABASE is there, and no file",

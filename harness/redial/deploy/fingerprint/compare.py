@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import unified_diff
 
-from redial.deploy.fingerprint.model import Catalog, Properties, Thing
+from redial.deploy.fingerprint.model import HIDDEN, Catalog, Properties, Thing
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
 DIFF_LINES = 12
@@ -30,6 +30,8 @@ class Difference:
             return f"{self.thing} is missing"
         if self.how == EXCESS:
             return f"{self.thing} is there, and no file of this configuration makes it"
+        if self.found == HIDDEN:
+            return f"{self.thing}: its text is encrypted, or hidden from this login"
         if self.what == "text":
             return f"{self.thing} has another text than the file:\n{self.diff()}"
         return f"{self.thing}: {self.what} is {self.found or 'nothing'}, not {self.wanted or 'nothing'}"

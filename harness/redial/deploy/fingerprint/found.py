@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 from redial.deploy.fingerprint.expressions import condition_text, module_text, value_text
-from redial.deploy.fingerprint.model import Catalog, Thing, switch
+from redial.deploy.fingerprint.model import HIDDEN, Catalog, Thing, switch
 from redial.deploy.fingerprint.queries import contents, jobs, questions
 from redial.deploy.fingerprint.tables import PRIMARY
 from redial.deploy.fingerprint.wanted import HISTORY
@@ -268,7 +268,7 @@ class _Reader:
     def _modules(self) -> None:
         for row in self.answers["modules"]:
             own = {
-                "text": module_text(row["definition"] or ""),
+                "text": HIDDEN if row["definition"] is None else module_text(row["definition"]),
                 "ANSI_NULLS": switch(row["uses_ansi_nulls"]),
                 "QUOTED_IDENTIFIER": switch(row["uses_quoted_identifier"]),
             }

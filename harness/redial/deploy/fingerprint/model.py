@@ -33,6 +33,8 @@ Catalog = dict[Thing, Properties]
 """Everything of an installation."""
 
 ON, OFF = "on", "off"
+HIDDEN = "(not to be seen)"
+"""Text of a module that is encrypted, or whose definition the login may not see."""
 
 
 def switch(value: object) -> str:

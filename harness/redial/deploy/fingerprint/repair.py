@@ -6,7 +6,7 @@ What one statement undoes without touching data, messages or what belongs to oth
 from __future__ import annotations
 
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, Difference
-from redial.deploy.fingerprint.model import ON, Thing
+from redial.deploy.fingerprint.model import HIDDEN, ON, Thing
 from redial.quoting import quote_name
 
 DEPLOY = "redial deploy makes it so again."
@@ -48,6 +48,11 @@ _INDEX = {
 
 def next_step(difference: Difference, schema: str) -> str:
     """What to do about a difference, one sentence."""
+    if difference.found == HIDDEN:
+        return (
+            "look with a login that has VIEW DEFINITION; if it is encrypted, somebody has replaced "
+            "it: ask who, before it is dropped and redial deploy makes ours."
+        )
     if _stampless(difference):
         kind = difference.wanted.split()[1]
         return (
