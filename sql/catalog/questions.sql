@@ -158,6 +158,12 @@ LEFT JOIN sys.services AS s ON s.service_id = cp.local_service_id
 WHERE cp.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n)
    OR s.service_queue_id IN (SELECT o.ObjectId FROM @ours AS o);
 
+/* routes */
+SELECT r.name
+FROM sys.routes AS r
+WHERE r.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n)
+   OR r.remote_service_name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n);
+
 /* event notifications */
 SELECT en.name, OBJECT_NAME(en.parent_id) AS queue, en.service_name, e.type_desc
 FROM sys.event_notifications AS en

@@ -21,7 +21,7 @@ from redial.deploy.fingerprint import (
     next_step,
     wanted,
 )
-from redial.deploy.fingerprint.repair import DEPLOY
+from redial.deploy.fingerprint.repair import DEPLOY, LOCAL_ROUTE
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules
 from redial.render.quoting import literal, quote_name
@@ -96,6 +96,9 @@ def _side(connection: Any, config: Config, here: Side, files: dict[str, str]) ->
     if not here.initiator:
         senders = {name: files[name] for name in installation(files)}
         as_written |= wanted(senders, schema, elsewhere=True)
+    as_written[LOCAL_ROUTE] = {}
+    if here.apart and here.initiator:
+        as_written[Thing("route", here.other_key)] = {}  # 62_03 makes it by a text of its own
     others = [
         *_database(connection),
         *_principal(connection, config, own),

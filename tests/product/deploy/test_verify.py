@@ -403,6 +403,17 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "module usp_StartQueue: its text is encrypted, or hidden from this login",
         "ask who, before it is dropped",
     ),
+    "a route that leads our messages elsewhere": (
+        "CREATE ROUTE [theirs] WITH SERVICE_NAME = N'//redial/audit/target', "
+        "ADDRESS = N'TCP://elsewhere:4022';",
+        "route theirs is there, and no file",
+        OTHERS,
+    ),
+    "no way within the instance": (
+        "DROP ROUTE [AutoCreatedLocal];",
+        "route AutoCreatedLocal is missing",
+        "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL'",
+    ),
     "EXECUTE denied to everybody": (
         "DENY EXECUTE TO public;",
         "permission EXECUTE to public on DATABASE is there, and no file",
@@ -541,6 +552,7 @@ UNASKED = {
     "triggers": "INSTEAD OF stands in the text",
     "types": "of table types only the columns count",
     "table_types": "of table types only the columns count",
+    "routes": "lifetime, address, broker: any other route for our services is in excess",
     "xml_schema_collections": "owner; its text is the user's own",
     "all_columns": "asked only whether a column is there",
 }

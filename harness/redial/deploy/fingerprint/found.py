@@ -13,7 +13,7 @@ from redial.deploy.fingerprint.wanted import HISTORY
 from redial.odbc import server_message
 from redial.quoting import quote_name
 
-NAMED = ("user", "role", "service", "contract", "message type", "broker priority")
+NAMED = ("user", "role", "service", "contract", "message type", "broker priority", "route")
 """Kinds that are in no schema: they are asked for by the names the files want."""
 OWNED = "OwnedObject"
 """The table of what a configuration made that cannot carry a mark."""
@@ -296,6 +296,8 @@ class _Reader:
                 readers=str(row["max_readers"] or 0),
                 execute_as=self.who(row["execute_as"]),
             )
+        for row in self.answers["routes"]:
+            self.put("route", row["name"])
         for row in self.answers["event notifications"]:
             thing = Thing("event notification", row["name"], row["queue"])
             own = self.catalog.setdefault(thing, {"events": "", "service": row["service_name"]})

@@ -30,6 +30,8 @@ PROPERTIES_BY_DEPLOY = frozenset(
         ("message type", "validation"),
     }
 )
+LOCAL_ROUTE = Thing("route", "AutoCreatedLocal")
+"""Every database has it from its beginning; by it a dialog finds a service of the same instance."""
 STAMP = "/* Redial "
 """How the comment begins by which a deployment knows a module as ours (05_preflight)."""
 _QUEUE = {
@@ -64,6 +66,10 @@ def next_step(difference: Difference, schema: str) -> str:
     sql = statement(difference, schema)
     if sql is not None:
         return sql
+    if difference.thing == LOCAL_ROUTE:
+        return (
+            "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL'; unless routes of yours do it."
+        )
     if difference.how == EXCESS:
         return "ask who made it; drop it, or write down why it stays."
     kind, name, of = difference.thing
