@@ -188,10 +188,11 @@ WHERE (p.class = 1 AND p.major_id IN (SELECT o.ObjectId FROM @ours AS o))
    OR (p.class = 6 AND p.major_id IN (SELECT t.TypeId FROM @types AS t))
    OR (p.class = 0 AND USER_NAME(p.grantee_principal_id) = N'public' AND p.state = 'D')
    OR (p.class = 4 AND USER_NAME(p.major_id) IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n))
-   OR (p.class = 15 AND p.major_id IN (SELECT x.message_type_id
+   /* Shared with other configurations, whose rights are theirs: of others only everybody's count. */
+   OR (p.class = 15 AND USER_NAME(p.grantee_principal_id) = N'public' AND p.major_id IN (SELECT x.message_type_id
                                        FROM sys.service_message_types AS x
                                        WHERE x.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n)))
-   OR (p.class = 16 AND p.major_id IN (SELECT x.service_contract_id
+   OR (p.class = 16 AND USER_NAME(p.grantee_principal_id) = N'public' AND p.major_id IN (SELECT x.service_contract_id
                                        FROM sys.service_contracts AS x
                                        WHERE x.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n)))
    OR (p.class = 17 AND p.major_id IN (SELECT s.service_id
