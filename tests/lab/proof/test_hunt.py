@@ -35,7 +35,7 @@ def cases():
     return prepare(CASES)
 
 
-@pytest.mark.sampled(every=80, last=False)
+@pytest.mark.sampled(every=40, last=False)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_generated_mutant_is_found_again(name, cases):
     found = hunt(name, cases)

@@ -21,8 +21,8 @@ from tests.sampling import full
 @pytest.mark.parametrize("name", ["hurried-audit-two_databases", "hurried-audit"])
 def test_every_message_is_accounted_for_on_a_server(name, capsys, monkeypatch):
     """The embedded broker in a process of its own stands for one. One trial of some seconds."""
-    monkeypatch.setattr("redial_lab.commands.torture.SECONDS", 3.0 if full() else 1.5)
-    torture(config=name, server="embedded", trials=1, seed=5, messages=120 if full() else 60)
+    monkeypatch.setattr("redial_lab.commands.torture.SECONDS", 3.0)
+    torture(config=name, server="embedded", trials=1, seed=5, messages=120)
     said = " ".join(capsys.readouterr().out.split())
     assert "clean: every message accounted for" in said
     assert "embedded broker, not SQL Server" in said

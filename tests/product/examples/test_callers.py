@@ -102,9 +102,9 @@ def test_python_sends_as_its_header_says(servers, name, mode):
 
 
 @pytest.mark.jvm
-@pytest.mark.sampled(every=3, last=False)
+@pytest.mark.sampled(every=3, last=False)  # the one with a key
 @pytest.mark.parametrize(
-    ("name", "mode"), [("logging", "batch"), ("orders", "transaction"), ("orders", "batch")]
+    ("name", "mode"), [("orders", "transaction"), ("orders", "batch"), ("logging", "batch")]
 )  # audit, etl: test_stories
 def test_java_sends_as_its_header_says(servers, broker, name, mode):
     java = shutil.which("java")
