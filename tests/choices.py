@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from redial.config import Config
 from redial.config.choices import Key, Recycle
+from redial.config.keys import every_key, keys_with
 from redial.config.variants import merged
 
 
@@ -29,12 +30,21 @@ _MODELS = {
 PAIRS = tuple(_MODELS)
 """(key, recycle): every pair the model takes."""
 KEYS = tuple(key.value for key in Key)
-WITH_ROWS = tuple(key for key in KEYS if _MODELS[key, Recycle.NEVER.value].has_rows)
+TRAITS = every_key()
+"""Word -> what the key is like: tests ask for traits and compare no words."""
+WITH_ROWS = keys_with("has_rows")
 """Keys whose dialogs are found through a row of SessionConversations."""
 WITHOUT_ROWS = tuple(key for key in KEYS if key not in WITH_ROWS)
 """Keys without such a row: nothing of theirs can be recycled."""
-PLAIN = ("spid", "application")
+PLAIN = keys_with("row_of_one_key")
 """Keys with a row of their own per session or name: most tests are written for these."""
+ONE_DIALOG = tuple(
+    key for key in keys_with("shared") if not (TRAITS[key].named or TRAITS[key].slots)
+)
+"""Keys by which all callers of a test share one dialog, whatever they do: they are of one login, one
+program and one computer."""
+PRIVATE = tuple(key for key in PLAIN if not TRAITS[key].shared)
+"""Keys by which a session has a row to itself."""
 OTHERS = tuple(key for key in KEYS if key not in PLAIN)
 
 

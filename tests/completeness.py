@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +28,6 @@ from redial_broker.engine.errors import NotSupported, SqlError
 TESTS = ROOT / "tests"
 OURS = ("completeness.py", "test_howto.py")
 """Files that name everything, and so prove nothing."""
-
-LISTS: dict[str, tuple[str, frozenset[str], str]] = {
-    "tests/product/security/test_sender_proof.py": ("KEYS", frozenset({"spid"}), "shipped: audit"),
-    "tests/product/sql/test_lifetimes.py": ("KEYS", frozenset({"message"}), "used only once"),
-}
-"""Lists of keys in tests that say more than the model does: their name, the keys that need not be
-there, and why. Families of tests that run for every key are made of the model (tests/choices.py);
-tests/product/render/test_queue_only.py has the keys there were when its text was frozen."""
-
-
-def lacking(keys: Iterable[str]) -> dict[str, set[str]]:
-    """Lists that lack a key: the file and the keys."""
-    found = {}
-    for file, (name, unless, _) in LISTS.items():
-        there = getattr(import_module(file.removesuffix(".py").replace("/", ".")), name)
-        have = {one[0] if isinstance(one, tuple) else one for one in there}
-        if missing := set(keys) - have - unless:
-            found[file] = missing
-    return found
 
 
 def unreached(pairs: Iterable[tuple[str, str]], root: Path = SQL) -> dict[str, set[str]]:

@@ -21,12 +21,14 @@ NOT_SHARED = re.compile(
 """Values that are each module's own: its logger, its type variables, what begins empty."""
 
 BY_CHANCE = {
+    "CANNOT_OPEN": ("redial.cli.server", "redial_broker.tds.connection"),
     "CALLERS": ("redial_lab.scenarios.",),
     "HOURS": ("redial_lab.scenarios.", "redial_lab.bench."),
     "USER": ("redial_broker.instance.instance", "redial_broker.tds.null"),
 }
 """Beginnings of the modules that may define the same constant. A story or a load says itself how
-large it is, and the null instance whom it lets in: a change of one changes no other."""
+large it is, and the null instance whom it lets in: a change of one changes no other. 4060 is the
+server's: the broker says it, the command line hears it, and neither may know the other."""
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,6 @@ import ast
 import hashlib
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -23,18 +22,15 @@ from pydantic import create_model
 from redial.config import Config, load
 from redial.config.choices import AVAILABLE
 from redial.config.sections import Operations
-from redial.config.variants import listing
 from redial.lint import rules
 from redial.paths import CONFIGS, DOCS, GENERATED, ROOT
 from redial.render import RenderError, check, render, write
 from redial_broker.exec.ddl.computed import DETERMINISTIC
-from redial_broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, function
+from redial_broker.exec.functions.registry import FUNCTIONS, Call, function
 from redial_lab import scenarios
 from redial_lab.pages.coverage import page as coverage
 from redial_lab.scenarios import all as every_scenario
-from tests.choices import KEYS, PAIRS
 from tests.completeness import (
-    LISTS,
     NOT_THE_SAME,
     OWED_COLUMNS,
     OWED_FINDINGS,
@@ -43,20 +39,18 @@ from tests.completeness import (
     codes,
     every_rule,
     is_constant,
-    lacking,
     options,
     uncalled,
     unchanged,
     unexplained,
     unmade,
-    unreached,
     unread,
     untold,
 )
 from tests.sampling import sample
 
 HOWTO = DOCS / "howto"
-PAGES = {path.stem: path.read_text("utf-8") for path in sorted(HOWTO.glob("*.md"))}
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted(HOWTO.glob("add-*.md"))}
 TESTS = ROOT / "tests"
 AUDIT = load(CONFIGS / "audit.toml")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
@@ -179,89 +173,6 @@ def only(found: Iterable[str], owed: Iterable[str], what: str) -> None:
     assert owed - found == set(), "is there now: take it out of the list"
 
 
-# ---------------------------------------------------------------------- a key
-
-
-def test_every_list_of_keys_in_a_test_has_every_key():
-    assert lacking(KEYS) == {}
-
-
-def test_every_key_has_the_procedures_it_calls():
-    assert unreached(PAIRS) == {}
-
-
-def test_the_searches_know_which_keys_have_rows():
-    """The searches' own lists of keys with a row, and without."""
-    from redial_lab.proof import matrix
-
-    for cell in matrix.every_cell():
-        config = cell.setup(matrix.STORIES["first"]).config
-        assert matrix._with_rows(cell) == config.has_rows, cell.key
-
-
-def test_every_key_and_every_choice_is_a_variant():
-    made = [variant.config.conversation for variant in listing().variants]
-    for name, kind in Config.model_fields["conversation"].annotation.model_fields.items():
-        if isinstance(kind.annotation, type) and issubclass(kind.annotation, StrEnum):
-            assert {getattr(one, name) for one in made} == set(kind.annotation), name
-
-
-TRY_A_KEY = """
-import sys
-from tests import choices, completeness
-print("host" in choices.KEYS, sorted(completeness.lacking(choices.KEYS)))
-missing = completeness.unreached(p for p in choices.PAIRS if p[0] == "host")
-print({key: sorted(names) for key, names in missing.items()})
-print(completeness.unexplained())
-"""
-
-
-def test_a_key_is_missed_wherever_it_is_left_out(tmp_path):
-    """The steps of the page, on a copy: nothing but the enum; then templates; then all of it."""
-    copy = Copy(tmp_path, "harness", "sql/templates", "sql/configs", "sql/mutants", "docs", "tests")
-    (tmp_path / "sql" / "generated").mkdir()
-    for name in ("CONTRIBUTING.md", "mkdocs.yml"):
-        shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "evidence").symlink_to(ROOT / "evidence")
-
-    def tried() -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", TRY_A_KEY],
-            cwd=tmp_path,
-            env={
-                "PYTHONPATH": f"{tmp_path / 'harness'}:{tmp_path}",
-                "PYTHONDONTWRITEBYTECODE": "1",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
-
-    copy.put("harness/redial/config/choices.py", '    APPLICATION = "app', '    HOST = "host"\n')
-    assert tried() == [
-        f"True {sorted(LISTS)}",
-        "{'host': ['usp_AcquireConversation', 'usp_RecycleConversation']}",
-        "['conversation.key = host']",
-    ]
-    row = "sql/templates/72_send/02_usp_AcquireConversation.procedure.row.sql.j2"
-    copy.put(row, '"application") #}', '"host", ')
-    copy.put("harness/redial/config/model.py", "Key.SPID, Key.APPLICATION, Key.POOL)", "Key.HOST, ")
-    copy.put("sql/configs/audit.toml", "spid, one per session; appl", "host, one per computer; ")
-    copy.put(
-        "tests/product/security/test_sender_proof.py",
-        '"application": "timer", ',
-        '"host": "timer", ',
-    )
-    copy.put(
-        "tests/product/sql/test_lifetimes.py",
-        '    ("application", "never")',
-        '    ("host", "never"),\n',
-    )
-    assert tried() == ["True []", "{}", "[]"]
-
-
 # ---------------------------------------------------------------------- an option
 
 
@@ -340,12 +251,6 @@ def test_a_function_is_missed_wherever_it_is_left_out(monkeypatch):
         assert "HOWTO" not in DETERMINISTIC and is_constant("HOWTO")
     finally:
         del FUNCTIONS["HOWTO"]
-    some = next(iter(REFUSED))
-    assert some not in FUNCTIONS
-    monkeypatch.setitem(FUNCTIONS, some, (0, 0, None))
-    red = import_module("tests.broker.exec.functions.test_session")
-    with pytest.raises(AssertionError):
-        red.test_no_function_is_both_known_and_refused()
 
 
 # ---------------------------------------------------------------------- a lint rule

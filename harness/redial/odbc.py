@@ -77,6 +77,10 @@ def find_driver(libraries: Path) -> Path | None:
     return next((path for path in found if family in path.parts), found[0])
 
 
+NOT_ALLOWED = 229
+"""A right is missing (sys.messages)."""
+
+
 def server_message(error: BaseException) -> tuple[int | None, str]:
     """Number and text of what the server said, out of a DB-API error's arguments.
 

@@ -34,7 +34,7 @@ BREAKS = {
         "\n\nfrom redial_broker import engine  # noqa\n",
     ),
     "sql/generated is what the templates render": (
-        "sql/generated/audit/install.sql",
+        "sql/generated/audit/redial.sql",
         "-- by hand\n",
     ),
 }

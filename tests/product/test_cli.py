@@ -13,11 +13,12 @@ import pytest
 import tasks
 from redial.cli import configs, server
 from redial.cli.broker import broker
-from redial.cli.deploy import deploy, uninstall, verify
+from redial.cli.deploy import deploy, verify
 from redial.cli.errors import UserError, command, explained
 from redial.cli.init import init
 from redial.cli.lint import lint
 from redial.cli.server import connection_string, open_server
+from redial.cli.uninstalling import uninstall
 from redial.config import ConfigError
 from redial.deploy import DeployError, connect_odbc
 from redial.paths import ROOT
@@ -99,10 +100,10 @@ def test_render_check_passes_for_what_is_committed(capsys):
 
 def test_render_check_fails_and_names_the_stale_file(capsys, monkeypatch):
     monkeypatch.setattr(
-        configs, "check", lambda model, into: ["install.sql: stale; run invoke render"]
+        configs, "check", lambda model, into, tools: ["redial.sql: stale; run invoke render"]
     )
     assert status_of(configs.render, "audit", True) == 1
-    assert "install.sql: stale" in capsys.readouterr().out
+    assert "redial.sql: stale" in capsys.readouterr().out
 
 
 def test_a_folder_of_rendered_text_without_a_configuration_is_named(capsys, tmp_path, monkeypatch):
@@ -242,7 +243,7 @@ def test_without_a_named_server_nothing_is_deployed_looked_at_or_removed(
 def test_an_empty_secret_is_an_error_and_not_the_embedded_broker(
     called, secret, capsys, monkeypatch
 ):
-    assert status_of(called, "audit", secret) == 1
+    assert status_of(called, "audit", server=secret) == 1
     assert "--server: is empty" in capsys.readouterr().err
     monkeypatch.setenv("REDIAL_SERVER", secret)
     assert status_of(called, "audit") == 1
@@ -262,7 +263,7 @@ def test_an_empty_server_option_reaches_the_command_as_one():
 
 def test_the_server_may_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("REDIAL_SERVER", "nonsense")
-    with pytest.raises(UserError, match="nonsense"), open_server(None):
+    with pytest.raises(UserError, match="a text of 8 characters"), open_server(None):
         pass
 
 

@@ -14,6 +14,7 @@ from redial.cli.errors import UserError, command
 @command
 def broker(
     port: int = 1433,
+    *,
     seed: int = 0,
     quantum: int | None = None,
     switch: Sequence[str] = (),

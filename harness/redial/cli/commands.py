@@ -9,13 +9,34 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
-_SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_SERVER"
-_NAMED = (
-    "an ODBC connection string, or 'embedded' for a broker that goes away; also from REDIAL_SERVER"
+from redial.cli.deploy_commands import (
+    CONFIG,
+    adopt,
+    baseline,
+    deploy,
+    drift,
+    history,
+    plan,
+    repair,
+    rollback,
+    uninstall,
+    verify,
 )
-_FROM = "folder with rendered files to use instead of sql/generated/NAME: a CI's artefact"
-_CONFIG = "name of a file in sql/configs"
-_DATABASE = "database to work in, instead of the one the connection string names"
+
+__all__ = [
+    "adopt",
+    "baseline",
+    "deploy",
+    "drift",
+    "history",
+    "plan",
+    "repair",
+    "rollback",
+    "uninstall",
+    "verify",
+]
+
+_SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_SERVER"
 
 
 @task(
@@ -41,7 +62,14 @@ def broker(
     """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
     from redial.cli.broker import broker as run
 
-    run(port, seed, quantum, switch, product or None, password_file)
+    run(
+        port=port,
+        seed=seed,
+        quantum=quantum,
+        switch=switch,
+        product=product or None,
+        password_file=password_file,
+    )
 
 
 @task(
@@ -75,108 +103,12 @@ def init(_: Context, folder: str, name: str = "messages") -> None:
     run(folder, name)
 
 
-@task(help={"config": _CONFIG + "; all by default", "check": "fail when a committed file is stale"})
+@task(help={"config": CONFIG + "; all by default", "check": "fail when a committed file is stale"})
 def render(_: Context, config: str = "", check: bool = False) -> None:
     """Render sql/configs and sql/templates into sql/generated."""
     from redial.cli.configs import render as run
 
     run(config or None, check)
-
-
-@task(
-    help={
-        "config": _CONFIG,
-        "server": _NAMED,
-        "database": _DATABASE,
-        "create": "make the database if it is not there",
-        "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
-        "wait_seconds": "how long a change of choices waits for what is in the way; 60 by default",
-        "plan": "file of plan --out: refused when the server is not as it was then",
-        "from": _FROM,
-    }
-)
-def deploy(
-    _: Context,
-    config: str = "audit",
-    server: str | None = None,
-    database: str = "",
-    create: bool = False,
-    mutant: str = "",
-    wait_seconds: int = 60,
-    plan: str = "",
-    from_: str = "",
-) -> None:
-    """Install what sql/generated holds and verify it; where nothing differs, nothing is done."""
-    from redial.cli.deploy import deploy as run
-
-    chosen = (config, server, database or None, create, mutant or None)
-    run(*chosen, wait_seconds, plan or None, from_ or None)
-
-
-@task(
-    help={
-        "config": _CONFIG,
-        "server": _NAMED,
-        "database": _DATABASE,
-        "purge_data": "drop tables, roles and schema too",
-        "purge_rows": "with --purge-data: how many rows may be lost; the refusal names them",
-        "wait_seconds": "how long to wait for dialogs and transactions in the way; 60 by default",
-    }
-)
-def uninstall(
-    _: Context,
-    config: str = "audit",
-    server: str | None = None,
-    database: str = "",
-    purge_data: bool = False,
-    purge_rows: int = 0,
-    wait_seconds: int = 60,
-) -> None:
-    """Drain a configuration's dialogs and remove it; tables stay."""
-    from redial.cli.deploy import uninstall as run
-
-    run(config, server, database or None, purge_data, purge_rows, wait_seconds)
-
-
-@task(help={"config": _CONFIG, "server": _NAMED, "database": _DATABASE, "from": _FROM})
-def verify(
-    _: Context,
-    config: str = "audit",
-    server: str | None = None,
-    database: str = "",
-    from_: str = "",
-) -> None:
-    """Look whether an installation is what its files make, in both directions."""
-    from redial.cli.deploy import verify as run
-
-    run(config, server, database or None, from_ or None)
-
-
-@task(
-    help={
-        "config": _CONFIG,
-        "server": _NAMED,
-        "database": _DATABASE,
-        "format": "text or json",
-        "out": "file to write it to as json, for deploy --plan",
-        "from": _FROM,
-        "sql": "print what would run, too",
-    }
-)
-def plan(
-    _: Context,
-    config: str = "audit",
-    server: str | None = None,
-    database: str = "",
-    format: str = "text",
-    out: str = "",
-    from_: str = "",
-    sql: bool = False,
-) -> None:
-    """Say what a deployment would change, and change nothing; 0 nothing, 2 changes, 3 blocked."""
-    from redial.cli.deploy import plan as run
-
-    run(config, server, database or None, format, out or None, from_ or None, sql)
 
 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
@@ -191,7 +123,7 @@ def test(_: Context, select: str = "", full: bool = False) -> None:
     iterable=["path"],
     help={
         "path": "a file or directory to lint by rules, repeatable; the package itself by default",
-        "config": _CONFIG + "; all by default",
+        "config": CONFIG + "; all by default",
         "fix": "put the templates' layout and capitals right, where the meaning stays",
     },
 )
@@ -231,6 +163,10 @@ def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> Non
         "fewer": "leave out orders of independent steps: fewer states, the same outcomes",
         "replay": "take exactly the steps of a word a search has printed (docs/traces.md)",
         "out": "folder for each violation's steps, picture and script for query windows",
+        "past": "search what may happen after a violation, too",
+        "heat": "show which statements ran, and how often",
+        "explain-hash": "print what of a state counts, what does not, and why; search nothing",
+        "list": "print the scenarios, the fields of a setup, faults, claims and switches",
     }
 )
 def explore(
@@ -247,11 +183,32 @@ def explore(
     fewer: bool = False,
     replay: str = "",
     out: str = "",
+    past: bool = False,
+    heat: bool = False,
+    explain_hash: bool = False,
+    list: bool = False,
 ) -> None:
     """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
     from redial_lab.commands.explore import explore as run
 
-    run(scenario, transitions, file, setup, walks, seed, changes, vary, orders, replay, out, fewer)
+    run(
+        scenario=scenario,
+        transitions=transitions,
+        file=file,
+        setup=setup,
+        walks=walks,
+        seed=seed,
+        changes=changes,
+        vary=vary,
+        orders=orders,
+        replay=replay,
+        out=out,
+        fewer=fewer,
+        past=past,
+        heat=heat,
+        explain_hash=explain_hash,
+        list=list,
+    )
 
 
 @task(
@@ -309,7 +266,13 @@ def mutants(
     """Look for the sixteen mistakes of history, and for mutants made from our own procedures."""
     from redial_lab.commands.mutants import mutants as run
 
-    run(only, generated, write, check, workers)
+    run(
+        only=only,
+        generated=generated,
+        write=write,
+        check=check,
+        workers=workers,
+    )
 
 
 @task(
@@ -338,7 +301,16 @@ def matrix(
     """Search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run
 
-    run(only, limit, write, traces, check, workers, again, defaults)
+    run(
+        only=only,
+        limit=limit,
+        write=write,
+        traces=traces,
+        check=check,
+        workers=workers,
+        again=again,
+        defaults=defaults,
+    )
 
 
 @task(help={"check": "write nothing; show what is stale, exit status 1"})
@@ -396,4 +368,15 @@ def torture(
     """Callers of every kind and trouble that is never polite; every message accounted for."""
     from redial_lab.commands.torture import torture as run
 
-    run(config, minutes, trials, seed, messages, mutant, workers, replay, shrink, server)
+    run(
+        config=config,
+        minutes=minutes,
+        trials=trials,
+        seed=seed,
+        messages=messages,
+        mutant=mutant,
+        workers=workers,
+        replay=replay,
+        shrink=shrink,
+        server=server,
+    )

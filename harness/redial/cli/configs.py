@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from redial.cli import variables
 from redial.cli.errors import UserError, command
 from redial.config import Config
+from redial.paths import CONFIGS
 from redial.project import Project, project
 from redial.render import check, write
 
@@ -53,11 +57,13 @@ def render(config: str | None = None, check_only: bool = False) -> int:
             changed = write(model, into)
             print(f"sql/generated/{name}: {len(changed)} files changed")
             continue
-        found = check(model, into)
+        found = check(model, into, tools=True)
         stale += len(found)
         for line in found:
             print(line)
         print(f"sql/generated/{name}: {'stale' if found else 'up to date'}")
+    if not config and project().configs == CONFIGS:
+        stale += _variables(project().generated / variables.FOLDER, check_only)
     if stale:
         print("  Next: invoke render, and commit what it changes")
     if not config and _left_over(project()) and check_only:
@@ -65,10 +71,31 @@ def render(config: str | None = None, check_only: bool = False) -> int:
     return 1 if stale else 0
 
 
+def _variables(folder: Path, check_only: bool) -> int:
+    """Write the scripts whose name is a variable of sqlcmd, or count what is stale of them."""
+    texts = variables.with_variables()
+    there = {path.name: path.read_text("utf-8") for path in folder.glob("*")}
+    stale = sorted(name for name in texts.keys() | there if texts.get(name) != there.get(name))
+    if check_only:
+        for name in stale:
+            print(f"{variables.FOLDER}/{name}: stale; run invoke render")
+        return len(stale)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        if name in texts:
+            (folder / name).write_bytes(texts[name].encode())
+        else:
+            (folder / name).unlink()
+    print(f"sql/generated/{variables.FOLDER}: {len(stale)} files changed")
+    return 0
+
+
 def _left_over(here: Project) -> int:
     """Folders of sql/generated without a configuration: said, and left to their owner."""
     folders = here.generated.iterdir() if here.generated.is_dir() else ()
-    names = sorted({path.name for path in folders if path.is_dir()} - set(here.names()))
+    names = sorted(
+        {path.name for path in folders if path.is_dir()} - {*here.names(), variables.FOLDER}
+    )
     for name in names:
         print(
             f"sql/generated/{name}: there is no sql/configs/{name}.toml; remove the folder, or "

@@ -1,57 +1,72 @@
-"""``redial plan``, ``deploy``, ``uninstall`` and ``verify``."""
+"""``redial plan``, ``deploy``, ``verify``, ``drift`` and ``adopt``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from redial.cli.adopting import write
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
+from redial.cli.installing import Allowed, install, progress, reviewed, script, told
 from redial.cli.plan import shown
+from redial.cli.plan_forms import FORMS
 from redial.cli.server import open_server
 from redial.config import Config
-from redial.deploy import Connect, Plan, apply, connect_odbc, mend
-from redial.deploy import plan as plan_of
-from redial.deploy import uninstall as remove
-from redial.deploy import verify as findings_of
-from redial.deploy.plan import NOTHING, mark_of, repairs
-from redial.deploy.verify import look
-from redial.project import project
-from redial.render import check, read
+from redial.deploy import Connect, Plan, Survey, apply, connect_odbc, survey
+from redial.deploy.history import deployments, kept_files
+from redial.deploy.loss import parsed
+from redial.deploy.plan import BLOCKED, CHANGES, NOTHING, mark_of
+from redial.deploy.verify import Look, findings, look
+from redial.server import label_of
 
-FORMATS = ("text", "json")
+FAILS = ("changes", "blocked")
+"""Words of plan --exit-code: what a CI's step fails for."""
 
 
 @command
 def plan(
     config: str,
+    *,
     server: str | None = None,
     database: str | None = None,
     form: str = "text",
     out: str | None = None,
     from_folder: str | None = None,
     sql: bool = False,
+    overwrite: bool = False,
+    exit_code: str | bool = FAILS[0],
 ) -> int:
     """Say what a deployment would change, and change nothing: 0 nothing, 2 changes, 3 blocked.
 
-    form: text or json. out: a file to write it to, for ``deploy --plan``. sql: print what would run.
+    form: a name of FORMS. out: a file to write it to, for ``deploy --plan``. sql: print what would run,
+    and nothing else. overwrite: as if deploy were told so. exit_code: of FAILS; with blocked, changes
+    are 0. True: the option without a word.
     """
-    if form not in FORMATS:
-        raise UserError(f"--format {form}", "is not known", f"use one of: {', '.join(FORMATS)}")
+    if exit_code is not True and exit_code not in FAILS:
+        raise UserError(f"--exit-code {exit_code}", "is not known", f"use: {' or '.join(FAILS)}")
+    if form not in FORMS:
+        raise UserError(f"--format {form}", "is not known", f"use one of: {', '.join(FORMS)}")
     model = load_named(config)
     files = reviewed(config, model, from_folder)
-    with open_server(server, database, must_be_named=True) as target:
-        made = plan_of(model, connect_odbc(target.odbc), target.label, files)
-    print(made.to_json() if form == "json" else shown(made), end="")
-    if sql and made.status and form == "text":
-        print(files["install.sql"], end="")
+    with open_server(server, database, must_be_named=True, labelled=False) as target:
+        seen = _survey(model, connect_odbc(target.odbc), files, Allowed(overwrite))
+    if sql:
+        print(script(model, seen, files, Allowed(overwrite)) if seen.plan.status else "", end="")
+    else:
+        print(FORMS[form](seen.plan), end="")
     if out:
-        Path(out).write_text(made.to_json(), "utf-8")
-    return made.status
+        Path(out).write_text(seen.plan.to_json(), "utf-8")
+    quiet = exit_code == FAILS[1] and seen.plan.status == CHANGES
+    return NOTHING if quiet else seen.plan.status
 
 
 @command
 def deploy(
     config: str,
+    *,
     server: str | None = None,
     database: str | None = None,
     create: bool = False,
@@ -59,73 +74,62 @@ def deploy(
     wait_seconds: int | None = None,
     plan_file: str | None = None,
     from_folder: str | None = None,
+    overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
 ) -> int:
-    """Install what was reviewed and verify it; 1 when verification finds something.
+    """Install what was reviewed and verify it; 1 when verification finds something, 3 when refused.
 
     mutant: a variant of sql/mutants or a design of sql/comparators to install instead, for
     comparison only; there is nothing of ours to verify then. plan_file: of ``plan --out``; nothing
     is done when the server is not as it was then. from_folder: instead of sql/generated.
+    overwrite: replace what was changed by hand. allow_loss: TABLE=ROWS, each a table to drop.
     """
     model = load_named(config)
     files = None if mutant else reviewed(config, model, from_folder)
-    with open_server(server, database, create, must_be_named=True) as target:
-        what = f"{config}, COMPARISON ONLY: {mutant}," if mutant else config
-        print(f"deploying {what} to {target.label}")
+    allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds)
+    with open_server(server, database, create, must_be_named=True, labelled=bool(mutant)) as target:
         connect = connect_odbc(target.odbc)
         if files is None:
-            report = apply(model, connect, _progress, mutant, wait_seconds=wait_seconds)
+            print(f"deploying {config}, COMPARISON ONLY: {mutant}, to {target.label}")
+            report = apply(model, connect, progress, mutant, wait_seconds=wait_seconds)
             print(f"{len(report.files)} files, {report.batches} batches")
             print("not verified: that looks for the procedures we ship. Next: docs/comparators.md")
             return 0
-        made = plan_of(model, connect, target.label, files)
+        seen = _survey(model, connect, files, allowed)
+        print(f"deploying {config} to {seen.plan.server}")
         if plan_file:
-            _unmoved(made, plan_file)
-        if made.status == NOTHING:
+            _unmoved(seen.plan, plan_file)
+        if seen.plan.blocked:
+            print(shown(seen.plan), end="")
+            print("nothing was done")
+            return BLOCKED
+        if seen.plan.status == NOTHING and not allowed.losses:
             print(
                 "nothing to do: what is there is as the files make it, or not for a deployment to mend"
             )
-            return _told(findings_of(model, connect, files))
-        report = apply(model, connect, _progress, files=files, wait_seconds=wait_seconds)
-        print(f"{len(report.files)} files, {report.batches} batches")
-        _repair(model, connect, files)
-        return _told(findings_of(model, connect, files))
+            return told(seen.looks)
+        return install(model, connect, files, seen, "deploy", allowed)
 
 
-def _told(findings: list[str]) -> int:
-    """Print what verification found; the exit status."""
-    for line in findings:
-        print(line)
-    if not findings:
-        print("verified: everything is there, as the files make it, and switched on")
-    return 1 if findings else 0
-
-
-def reviewed(name: str, config: Config, from_folder: str | None) -> dict[str, str]:
-    """The files somebody has looked at: sql/generated/NAME, or a folder a CI has kept.
-
-    Raises UserError when they are not there, were changed, or are not what is rendered today.
-    """
-    folder = Path(from_folder) if from_folder else project().generated / name
-    what = f"--from {folder}" if from_folder else f"sql/generated/{name}"
-    if not folder.is_dir():
-        raise UserError(what, "is not there", "redial render; look at what it writes, and keep it")
+def _losses(said: Iterable[str]) -> dict[str, int]:
     try:
-        files = read(folder)
+        return parsed(said)
     except ValueError as error:
-        raise UserError(what, str(error), "redial render; look at what it writes again") from error
-    if f"VALUES (N'{config.name}'," not in files.get("90_deployment.data.sql", ""):
         raise UserError(
-            what, f"holds the files of another configuration than {name}", "name the right folder"
+            "--allow-loss", str(error), "redial plan names the tables and their rows"
+        ) from error
+
+
+def _survey(config: Config, connect: Connect, files: dict[str, str], allowed: Allowed) -> Survey:
+    """Look over a connection of its own: switching Service Broker on needs the database for itself."""
+    with closing(connect()) as connection:
+        return survey(
+            config,
+            connection,
+            files,
+            overwrite=allowed.overwrite,
+            wait_seconds=allowed.wait_seconds,
         )
-    if not from_folder and (stale := check(config, folder)):
-        first, *more = [line.partition(";")[0] for line in stale]
-        raise UserError(
-            what,
-            f"is not what the configuration and the templates say: {first}"
-            + (f", and {len(more)} files more" if more else ""),
-            "redial render; look at the difference, and keep it",
-        )
-    return files
 
 
 def _unmoved(made: Plan, file: str) -> None:
@@ -148,44 +152,6 @@ def _unmoved(made: Plan, file: str) -> None:
             )
 
 
-def _repair(config: Config, connect: Connect, files: dict[str, str]) -> None:
-    """Undo what was changed by hand and no file undoes; print each statement."""
-    todo = {
-        one.database: statements
-        for one in look(config, connect, files)
-        if (statements := repairs(one, config.schema_name))
-    }
-    for database, statements in todo.items():
-        for text in statements:
-            print(f"  repairing in {database}: {text}")
-    if todo:
-        mend(config, connect, todo)
-
-
-@command
-def uninstall(
-    config: str,
-    server: str | None = None,
-    database: str | None = None,
-    purge_data: bool = False,
-    purge_rows: int = 0,
-    wait_seconds: int | None = None,
-) -> None:
-    """Drain and remove a config; tables stay unless ``purge_data``, and rows beyond ``purge_rows``."""
-    model = load_named(config)
-    with open_server(server, database, must_be_named=True) as target:
-        print(f"uninstalling {config} from {target.label}")
-        report = remove(
-            model,
-            connect_odbc(target.odbc),
-            purge_data,
-            _progress,
-            purge_rows=purge_rows,
-            wait_seconds=wait_seconds,
-        )
-        print(f"{len(report.files)} files, {report.batches} batches")
-
-
 @command
 def verify(
     config: str,
@@ -196,14 +162,71 @@ def verify(
     """Look whether an installation is whole; 1 when it is not."""
     model = load_named(config)
     files = reviewed(config, model, from_folder)
-    with open_server(server, database, must_be_named=True) as target:
-        findings = findings_of(model, connect_odbc(target.odbc), files)
-    for line in findings:
+    with open_server(server, database, must_be_named=True, labelled=False) as target:
+        return _said(look(model, connect_odbc(target.odbc), files))
+
+
+@command
+def drift(config: str, server: str | None = None, database: str | None = None) -> int:
+    """Look whether an installation is as its last deployment made it; 1 when it is not.
+
+    It is compared with the files that deployment has kept in the database: none are needed here.
+    """
+    model = load_named(config)
+    with open_server(server, database, must_be_named=True, labelled=False) as target:
+        connect = connect_odbc(target.odbc)
+        with closing(connect()) as connection:
+            files = _last(connection, model)
+        return _said(look(model, connect, files))
+
+
+def _last(connection: Any, config: Config) -> dict[str, str]:
+    """The files of the last deployment. Raises UserError where there are none."""
+    done = deployments(connection, config.schema_name)
+    kept = kept_files(connection, config.schema_name, done[-1].content) if done else {}
+    if not done or done[-1].content not in kept:
+        raise UserError(
+            f"drift of {config.name}",
+            "the files of its last deployment were not kept" if done else "nothing is deployed",
+            "redial baseline keeps those of redial.sql" if done else "redial deploy",
+        )
+    return kept[done[-1].content]
+
+
+def _said(looks: list[Look]) -> int:
+    """Print what was found; the exit status."""
+    found = findings(looks)
+    for line in found:
         print(line)
-    print(f"{len(findings)} findings on {target.label}")
-    return 1 if findings else 0
+    for line in (line for one in looks for line in one.notes()):
+        print(f"note: {line}")
+    print(f"{len(found)} findings on {label_of(looks[0].version or 'a server that tells nothing')}")
+    return 1 if found else 0
 
 
-def _progress(name: str, number: int, total: int) -> None:
-    """One line per file: what is being sent is named before it can fail."""
-    print(f"  {number:>2}/{total} {name}")
+@command
+def adopt(
+    config: str,
+    *,
+    server: str | None = None,
+    database: str | None = None,
+    modules: Iterable[str] = (),
+    from_folder: str | None = None,
+) -> None:
+    """Take a change that was made by hand into the project folder; plan and deploy then keep it."""
+    model = load_named(config)
+    files = reviewed(config, model, from_folder, as_rendered=True)
+    if not (names := list(modules)):
+        raise UserError(
+            "adopt", "--module is missing", "redial plan names what was changed by hand"
+        )
+    with open_server(server, database, must_be_named=True, labelled=False) as target:
+        looks = look(model, connect_odbc(target.odbc), files)
+    for name in names:
+        one = next((each for each in looks if _has(each, name)), looks[0])
+        path = write(config, one, name, files, f"database {one.database}")
+        print(f"adopted: {path}. Next: look at it, keep it with the project; redial deploy")
+
+
+def _has(one: Look, module: str) -> bool:
+    return any(each.thing.name == module for each in one.differences)

@@ -75,7 +75,7 @@ def explained(error: Exception) -> str | None:
     if isinstance(error, RenderError):
         return f"{error}\n  Next: correct the template, then invoke render --check"
     if isinstance(error, DeployError):
-        return f"{error}\n  Next: remove the cause and run the same command again; it is repeatable"
+        return f"{error}\n  Next: {_IN_MID_DEPLOY.get(error.number or 0, _CAUSE)}{AGAIN}"
     if isinstance(error, ImportError) and "libodbc" in str(error):
         return f"pyodbc: {error}\n  Next: tools/setup (installs unixODBC)"
     if isinstance(error, OSError) and error.filename:
@@ -112,6 +112,16 @@ _BY_NUMBER = {
     18452: "the server takes no such login: use UID and PWD, or make Kerberos work (kinit)",
 }
 """What helps, by the server's error number (sys.messages)."""
+_CAUSE = "remove the cause, "
+AGAIN = "then run the same command again; it goes on where this one stopped"
+_IN_MID_DEPLOY = {
+    1101: "make space for the filegroup the server names (a file that may grow, another file), ",
+    1105: "make space for the filegroup the server names (a file that may grow, another file), ",
+    9002: "make space in the transaction log (BACKUP LOG, or a file that may grow), ",
+    3906: "ALTER DATABASE ... SET READ_WRITE, or connect to the primary replica, ",
+    1205: "it was the victim of a deadlock; ",
+}
+"""What helps when a deployment is stopped in the middle, by the server's error number (sys.messages)."""
 _TLS = ("certificate", "SSL Provider", "TLS")
 """Words of the driver when the connection is there and its encryption is not."""
 

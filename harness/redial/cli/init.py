@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 
 from redial.cli.errors import UserError, command
+from redial.cli.naming import renamed
 from redial.config import load
-from redial.paths import CONFIGS
 from redial.project import Project
 from redial.render import write
 from redial.version import VERSION
@@ -17,13 +17,12 @@ from redial.version import VERSION
 FILES = {
     "README.md": "README.md",
     "redial.yml": ".github/workflows/redial.yml",
+    "azure-pipelines.yml": "azure-pipelines.yml",
     "tasks.py": "tasks.py",
 }
 """What is in project_folder beside this file, and where it goes."""
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-SHIPPED = "audit"
-"""The configuration a new one is a copy of: every key stands in it with its meaning."""
 
 
 @command
@@ -44,7 +43,7 @@ def init(folder: str, name: str = "messages") -> None:
         .safe_substitute(name=name, version=VERSION)
         .encode()
         for file, target in FILES.items()
-    } | {f"sql/configs/{name}.toml": _config(name).encode()}
+    } | {f"sql/configs/{name}.toml": renamed(name).encode()}
     if root.exists() and not root.is_dir():
         raise UserError(folder, "is a file", "name a folder that is empty or not there yet")
     there = [target for target in texts if (root / target).exists()]
@@ -63,24 +62,6 @@ def init(folder: str, name: str = "messages") -> None:
     rendered = write(load(project.configs / f"{name}.toml"), project.generated / name)
     print(f"  {project.generated / name}: {len(rendered)} files")
     print(
-        print(
-            f"Next: cd {folder}, look at sql/configs/{name}.toml, "
-            f"then redial deploy --config {name} --server embedded"
-        )
-    )
-
-
-def _config(name: str) -> str:
-    """The shipped configuration under another name: its own schema, services and contract."""
-    text = (CONFIGS / f"{SHIPPED}.toml").read_text("utf-8")
-    text = re.sub(rf'^(name|schema) = "{SHIPPED}"', rf'\1 = "{name}"', text, flags=re.M)
-    text = text.replace(f"//redial/{SHIPPED}/", f"//redial/{name}/").replace(
-        f'"{SHIPPED}_', f'"{name}_'
-    )
-    return re.sub(
-        r"\A(?:#.*\n)+",
-        f"# Made by redial init from {SHIPPED}.toml.\n"
-        "# Every key is checked; `redial render` names each wrong one with its rule and the allowed\n"
-        f'# values.\n\nredial = "{VERSION}"                    # the version this file was written for\n',
-        text,
+        f"Next: cd {folder}, look at sql/configs/{name}.toml, "
+        f"then redial deploy --config {name} --server embedded"
     )

@@ -66,10 +66,12 @@ def _rendered(console: Console, config: str) -> list[Row]:
 
 
 def _templates(console: Console, configs: list[str], fix: bool) -> list[Row]:
-    """Each template once, by style, as a configuration that installs it renders it."""
-    from redial.lint.style import lint_changed, templates
+    """Each template once, by style, as a configuration that installs it renders it; and what asks for
+    the parts of keys, with each."""
+    from redial.lint.by_key import rendered_by_key
+    from redial.lint.style import Wanted, lint_changed, templates
 
-    wanted: list[tuple[str, Path]] = []
+    wanted: list[Wanted] = []
     left = templates()
     for name in configs:
         installed = set(template_files(load_named(name)))
@@ -78,11 +80,12 @@ def _templates(console: Console, configs: list[str], fix: bool) -> list[Row]:
         if fix:
             _fix(console, name, mine)
         wanted += [(name, path) for path in mine]
-    with console.status(f"style of {len(wanted)} templates"):
-        found, looked_at = lint_changed(wanted)
+    by_key = rendered_by_key()
+    what = f"style of {len(wanted)} templates and {len(by_key)} texts that differ by key"
+    with console.status(what):
+        found, looked_at = lint_changed([*wanted, *by_key])
     console.print(
-        f"style of {len(wanted)} templates: {looked_at} looked at, the others are what they were "
-        "when they were found clean",
+        f"{what}: {looked_at} looked at, the others are what they were when they were found clean",
         highlight=False,
     )
     return [(_shown(one.path), one.line, one.column, one.code, one.text) for one in found]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from redial.deploy.plan import LEFT, Action, Plan
+from redial.deploy.actions import LEFT, NEW, Action
+from redial.deploy.plan import Plan
 
-_NEW = "not installed"
+LOSS = "no rows"
+SHORT = 8
+"""Characters of a hash that are shown."""
 
 
 def shown(plan: Plan) -> str:
@@ -14,26 +17,42 @@ def shown(plan: Plan) -> str:
     lines = [
         f"plan: configuration {plan.config}, database {' and '.join(plan.databases)}",
         f"  server   {plan.server}",
+        f"  product  {plan.product}",
         f"  login    {plan.login}",
         f"  gate     {plan.gate}",
-        f"  dialogs  {_counted(plan.dialogs) or 'none'}",
+        f"  dialogs  {counted(plan.dialogs) or 'none'}",
+        f"  pending  {counted(plan.pending) or 'none'}",
+        f"  queues   {counted(plan.depth) or 'none'}",
+        f"  files    {moves(plan)}",
+        f"  loss     {LOSS if not plan.loss else ''}",
+        *(f"           {line}" for line in plan.loss),
+        f"  at work  {plan.in_the_way or 'nobody holds locks on what is ours'}",
     ]
+    if plan.closes:
+        lines.append(f"  senders  are refused {plan.closes}")
+    if plan.cut:
+        lines += ["", "Service Broker is off, and switching it on needs the database for itself:"]
+        lines += [f"  {line}" for line in plan.cut]
     if plan.drains:
         lines += ["", "choices that change; the gate closes and dialogs end before they do:"]
         lines += [f"  {line}" for line in plan.drains]
-    new = [action for action in plan.actions if action.why == _NEW]
-    rest = [action for action in plan.actions if action.why != _NEW]
+    if plan.callers:
+        lines += ["", "callers must know:", *(f"  {line}" for line in plan.callers)]
+    new = [action for action in plan.actions if action.why == NEW]
+    rest = [action for action in plan.actions if action.why != NEW]
     if new:
         kinds = Counter(action.kind for action in new)
-        lines += ["", f"to create, for nothing of it is there: {_counted(kinds)}"]
+        lines += ["", f"to create, for nothing of it is there: {counted(kinds)}"]
     if rest:
         lines += ["", *(line for action in rest for line in _rows(action))]
     if plan.others:
         lines += ["", *(f"mend     {line}" for line in plan.others)]
+    if plan.notes:
+        lines += ["", *(f"note     {line}" for line in plan.notes)]
     if plan.blocked:
         lines += ["", "BLOCKED: a deployment would be refused"]
         lines += [f"  {line}" for line in plan.blocked]
-    return "\n".join([*lines, "", _verdict(plan), ""])
+    return "\n".join([*lines, "", verdict(plan), ""])
 
 
 def _rows(action: Action) -> list[str]:
@@ -41,20 +60,30 @@ def _rows(action: Action) -> list[str]:
     rows = [f"{action.do:<8} {action.what}  [{action.why}]"]
     if action.locks and action.do not in LEFT:
         rows.append(f"         locks: {action.locks}")
+    if action.waits_for:
+        rows.append(f"         would wait for: {action.waits_for}")
     if action.sql and action.do not in LEFT:
         rows.append(f"         runs: {action.sql}")
     return rows
 
 
-def _verdict(plan: Plan) -> str:
+def moves(plan: Plan) -> str:
+    """Content hashes before and after."""
+    before = plan.before[:SHORT] or "nothing"
+    return f"{before} stays" if plan.before == plan.after else f"{before} -> {plan.after[:SHORT]}"
+
+
+def verdict(plan: Plan) -> str:
+    """What it comes to, in one line."""
     counts = Counter(action.do for action in plan.actions)
     if plan.blocked:
         return "blocked: see above"
     if not plan.status:
-        left = f"; left as it is: {_counted(counts)}" if counts else ""
+        left = f"; left as it is: {counted(counts)}" if counts else ""
         return f"nothing to change{left}"
-    return f"changes: {_counted(counts)}. Nothing was changed yet."
+    return f"changes: {counted(counts)}. Nothing was changed yet."
 
 
-def _counted(counts: dict[str, int]) -> str:
+def counted(counts: dict[str, int]) -> str:
+    """Numbers and their names, in one line; empty for none."""
     return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

@@ -9,17 +9,24 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from redial.cli.errors import UserError
+from redial.odbc import server_message
+from redial.quoting import literal, quote_name
 from redial.server import EMBEDDED_LABEL, Server, database_of, label_of, with_database
 
 EMBEDDED = "embedded"
+FILE = "@"
+"""Before the path of a file whose first line names the server: a secret that stands on no command line."""
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
 START_SECONDS = 30.0
 """Longest a broker's process takes to open its port."""
 
+CANNOT_OPEN = 4060
+"""Cannot open database requested by the login (sys.messages)."""
 LOG_LINES = 50
 BROKER = [sys.executable, "-m", "redial.cli.broker", "--port", "0"]
 
@@ -97,12 +104,14 @@ def open_server(
     create: bool = False,
     *,
     must_be_named: bool = False,
+    labelled: bool = True,
 ) -> Iterator[Server]:
     """The server ``--server`` (or REDIAL_SERVER) names, with a database to work in.
 
     embedded: a fresh broker with an empty database, gone when the block ends. Anything else is an
     ODBC connection string; it or ``database`` must name a user database, made when ``create``.
-    must_be_named: nothing said is no wish for the embedded broker. Raises UserError.
+    must_be_named: nothing said is no wish for the embedded broker. labelled: whether to ask the server
+    what it is, over a connection of its own. Raises UserError.
     """
     text = named_server(server, must_be_named)
     if text == EMBEDDED:
@@ -121,7 +130,48 @@ def open_server(
         )
     if create:
         create_database(odbc, name)
-    yield Server(_label(with_database(odbc, name)), with_database(odbc, name))
+    own = with_database(odbc, name)
+    try:
+        yield Server(_label(own) if labelled else "", own)
+    except Exception as error:
+        if server_message(error)[0] == CANNOT_OPEN:
+            raise _closed(odbc, name) from error
+        raise
+
+
+def _closed(odbc: str, name: str) -> UserError:
+    """Why a login does not come into a database, as far as the server's list of databases says."""
+    with closing(Server("", with_database(odbc, "master")).connect()) as connection:
+        row = connection.execute(
+            "SELECT d.state_desc, d.user_access_desc, HAS_DBACCESS(d.name), ORIGINAL_LOGIN() "
+            "FROM sys.databases AS d WHERE d.name = ?;",
+            name,
+        ).fetchone()
+    quoted = quote_name(name)
+    if row is None:
+        return UserError(
+            f"database {name}",
+            "there is none of that name on this server, or this login may not see it (4060)",
+            "name an existing one with --database, or add --create",
+        )
+    state, access, _, login = row
+    if state != "ONLINE":
+        return UserError(
+            f"database {name}",
+            f"is {state.replace('_', ' ')}: nobody comes into it (4060)",
+            f"ALTER DATABASE {quoted} SET ONLINE; or let its restore end",
+        )
+    if access != "MULTI_USER":
+        return UserError(
+            f"database {name}",
+            f"is in {access.replace('_', ' ')} mode, and not open to this login (4060)",
+            f"let whoever has it go; then ALTER DATABASE {quoted} SET MULTI_USER;",
+        )
+    return UserError(
+        f"database {name}",
+        f"login {login} has no user in it (4060)",
+        f"in it: CREATE USER {quote_name(login)} FOR LOGIN {quote_name(login)};",
+    )
 
 
 def named_server(server: str | None, must_be_named: bool = False) -> str:
@@ -138,7 +188,7 @@ def named_server(server: str | None, must_be_named: bool = False) -> str:
                 f"pass an ODBC connection string, or '{EMBEDDED}'",
             )
         if text is not None:
-            return text
+            return _from_file(what, text[1:]) if text.startswith(FILE) else text
     if must_be_named:
         raise UserError(
             "--server",
@@ -149,11 +199,27 @@ def named_server(server: str | None, must_be_named: bool = False) -> str:
     return EMBEDDED
 
 
+def _from_file(what: str, path: str) -> str:
+    """The first line of a file. Raises UserError, which never shows what is in it."""
+    try:
+        line = Path(path).read_text("utf-8").partition("\n")[0].strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UserError(
+            f"{what} {FILE}{path}", f"cannot be read: {why}", "check the path and who may read it"
+        ) from None
+    if not line:
+        raise UserError(
+            f"{what} {FILE}{path}", "its first line is empty", "put the connection string there"
+        )
+    return line
+
+
 def connection_string(text: str) -> str:
     """An ODBC connection string with a driver; raises UserError for text that is none."""
     if text.lower().startswith(("jdbc:", "mssql://", "mssql+")) or "=" not in text:
         raise UserError(
-            f"--server {_without_secrets(text)!r}",
+            f"--server {_without_secrets(text)}",
             "is not understood",
             f"pass '{EMBEDDED}' or an ODBC connection string: Server=host,port;UID=...;PWD=...",
         )
@@ -165,20 +231,20 @@ def connection_string(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """Enough of a text to know it by: of a URL the scheme, else its first word.
+    """Enough of a text to know it by: what it begins with where that is a known form, else how long it is.
 
-    A password may stand anywhere behind those.
+    A password may stand anywhere, or be all of it.
     """
-    scheme, found, _ = text.partition("://")
-    if found:
-        return f"{scheme}://..."
-    return re.split(r"[=;@/\s]", text, maxsplit=1)[0][:40]
+    form = _FORM.match(text)
+    return f"{form[0]}..." if form else f"(a text of {len(text)} characters)"
+
+
+_FORM = re.compile(r"(?i)(jdbc:)?(mssql|sqlserver|odbc|pyodbc|tds)(\+\w+)?://|jdbc:(?=[a-z])")
+"""How URLs of servers begin."""
 
 
 def create_database(odbc: str, name: str) -> None:
     """Make a database where there is none of that name. Raises pyodbc.Error."""
-    from redial.render.quoting import literal, quote_name
-
     connection = Server("", with_database(odbc, "master")).connect()
     try:
         connection.execute(f"IF DB_ID({literal(name)}) IS NULL CREATE DATABASE {quote_name(name)};")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from redial.config.keys import every_key
+
 
 class Key(StrEnum):
-    """Who shares a dialog."""
+    """Who shares a dialog: the words of ``sql/templates/keys``, which say what each is like."""
 
-    SPID = "spid"
-    APPLICATION = "application"
-    POOL = "pool"
-    SINGLE = "single"
-    MESSAGE = "message"
+    _ignore_ = ["word"]
+    for word in every_key():
+        vars()[word.upper()] = word
 
 
 class Recycle(StrEnum):

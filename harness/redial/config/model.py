@@ -8,13 +8,13 @@ from pydantic import Field, model_validator
 
 from redial.config.choices import (
     Delivery,
-    Key,
     LookupHint,
     Order,
     Recycle,
     TimerStrategy,
     Validation,
 )
+from redial.config.keys import Traits, every_key, keys_with
 from redial.config.objects import object_names
 from redial.config.sections import (
     CLOCK_SECONDS,
@@ -111,9 +111,9 @@ class Config(Section):
         )
 
     @property
-    def has_rows(self) -> bool:
-        """Whether a dialog is found through a row of SessionConversations."""
-        return self.conversation.key in (Key.SPID, Key.APPLICATION, Key.POOL)
+    def traits(self) -> Traits:
+        """What the key is like: who shares a dialog, and how it is found."""
+        return every_key()[self.conversation.key]
 
     @property
     def in_one_transaction(self) -> bool:
@@ -156,16 +156,17 @@ class Config(Section):
     def _choice_problems(self) -> list[str]:
         """Choices that exclude each other (origins: choices)."""
         problems = []
-        chosen = self.conversation
-        if chosen.key in (Key.SINGLE, Key.MESSAGE) and chosen.recycle != Recycle.NEVER:
+        chosen, traits = self.conversation, self.traits
+        one_key = f"key = {' or '.join(keys_with('row_of_one_key'))}"
+        if not traits.has_rows and chosen.recycle != Recycle.NEVER:
             problems.append(
                 f"conversation.recycle: with key = {chosen.key.value} no row leads to a dialog "
                 "that could be replaced; allowed: never"
             )
-        if chosen.order == Order.KEY and chosen.key not in (Key.SPID, Key.APPLICATION):
+        if chosen.order == Order.KEY and not traits.row_of_one_key:
             problems.append(
                 f"conversation.order: with key = {chosen.key.value} no row belongs to one key, so "
-                "none can be numbered; allowed: conversation, or key = spid or application"
+                f"none can be numbered; allowed: conversation, or {one_key}"
             )
         if chosen.timer_strategy != TimerStrategy.TWO_PHASE and chosen.recycle != Recycle.TIMER:
             problems.append(
@@ -173,23 +174,28 @@ class Config(Section):
                 "or recycle = timer"
             )
         if chosen.timer_strategy == TimerStrategy.ARTICLE and (
-            chosen.key != Key.SPID or self.enveloped
+            not traits.article or self.enveloped
         ):
             problems.append(
                 "conversation.timer_strategy: article stands for the article's own scripts; "
-                "allowed: key = spid, order = conversation, at_least_once, no envelope"
+                f"allowed: key = {' or '.join(keys_with('article'))}, order = conversation, "
+                "at_least_once, no envelope"
             )
-        if self.comparison.lookup_hint != LookupHint.UPDLOCK and (
-            chosen.key not in (Key.SPID, Key.APPLICATION)
-        ):
+        if self.comparison.lookup_hint != LookupHint.UPDLOCK and not traits.row_of_one_key:
             problems.append(
                 "comparison.lookup_hint: only a row of one key is looked up; allowed: updlock, or "
-                "key = spid or application"
+                f"{one_key}"
             )
         if self.enveloped and any(t.validation != Validation.NONE for t in self.message_types):
             problems.append(
                 "message_types.validation: order = key, exactly_once and the envelope put a header "
                 "before the body; allowed: none"
+            )
+        alarm = self.operations
+        if alarm.alert_queue_off and not (alarm.agent_job and alarm.health_minutes):
+            problems.append(
+                "operations.alert_queue_off: the alert starts the health job; allowed: false, or "
+                "agent_job = true with health_minutes of 1 to 1440"
             )
         return problems
 

@@ -112,7 +112,7 @@ class MessageType(Section):
 class Conversation(Section):
     """Who shares a dialog, when it is replaced, what is promised of its messages."""
 
-    key: Annotated[Key, AfterValidator(_available)] = Key.SPID
+    key: Annotated[Key, AfterValidator(_available)] = next(iter(Key))
     recycle: Annotated[Recycle, AfterValidator(_available)] = Recycle.TIMER
     timer_strategy: Annotated[TimerStrategy, AfterValidator(_available)] = TimerStrategy.TWO_PHASE
     order: Annotated[Order, AfterValidator(_available)] = Order.CONVERSATION
@@ -163,19 +163,29 @@ class ExactlyOnce(Section):
     keep_days: int = Field(default=7, ge=1, le=3_650)
 
 
-class Initiator(Section):
+class Readers(Section):
+    """Activation of a queue."""
+
+    readers: int = Field(default=1, ge=1, le=32_767)
+
+    @property
+    def poison_handling(self) -> str:
+        """POISON_MESSAGE_HANDLING of the queue. OFF where readers that a full disk meets together
+        could roll back five times in a row (F-488)."""
+        return "ON" if self.readers < 5 else "OFF"
+
+
+class Initiator(Readers):
     """Activation of the initiator's queue."""
 
-    readers: int = Field(default=1, ge=1, le=32_767)
 
-
-class Target(Section):
+class Target(Readers):
     """Activation of the target's queue, and what becomes of a message (docs/hook.md).
 
-    With readers * poison.limit above 4 that doomed rows never switch the queue off rests on F-162.
+    With up to four readers, and readers * poison.limit above 4, that doomed rows never switch the
+    queue off rests on F-162.
     """
 
-    readers: int = Field(default=1, ge=1, le=32_767)
     receive_batch: int = Field(default=500, ge=1, le=100_000)
     receive_wait_ms: int = Field(default=1000, ge=0, le=600_000)
     processing: Annotated[Processing, AfterValidator(_available)] = Processing.LAND
@@ -223,6 +233,8 @@ class Operations(Section):
     notify_queue_off: bool = False
     """An event notification for BROKER_QUEUE_DISABLED on each queue, and what writes it into
     ErrorLog."""
+    alert_queue_off: bool = False
+    """An Agent alert that starts the health job when the server switches a queue off (F-489)."""
 
 
 class Security(Section):

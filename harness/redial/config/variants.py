@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from redial.config import Config
 from redial.config.choices import Delivery, Key, Order, Processing, Recycle, TimerStrategy
+from redial.config.keys import every_key, keys_with
 
 END_OF_STREAM = "EndOfStream"
 EVENT = "//combo/event"
@@ -70,7 +71,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "priority": {"level": 2},
     },
     "spid-timer-signing": {"security": {"signing": "certificate"}},
-    "spid-timer-jobs": {"operations": {"agent_job": True}},
+    "spid-timer-jobs": {"operations": {"agent_job": True, "alert_queue_off": True}},
     "spid-timer-retention": {
         "retention": {"landing_days": 1, "log_days": 1, "dead_letter_days": 1}
     },
@@ -109,12 +110,16 @@ class Variant:
 
 @dataclass(frozen=True)
 class Listing:
-    """What was tried: the variants, how many make no sense, how many cannot be rendered yet."""
+    """What was tried."""
 
     variants: tuple[Variant, ...]
+    """Those that make sense."""
     tried: int
+    """How many combinations."""
     senseless: int
+    """How many make no sense."""
     unavailable: int
+    """How many cannot be rendered yet."""
 
     def __str__(self) -> str:
         return (
@@ -154,7 +159,7 @@ def combination(
         changes["envelope"] = {"who": True}
     if processing != "land":
         changes["target"]["processing"] = processing
-    if key == "pool":
+    if every_key()[key].slots:
         changes["pool"] = POOL
     if recycle == "aged_out":
         changes["aged_out"] = AGED_OUT
@@ -173,7 +178,7 @@ def _candidates() -> list[tuple[str, dict[str, Any], bool]]:
     plain = ("timer", "conversation", "at_least_once", "anonymous", "land", "batch")
     found += [
         (f"{key}-{strategy}", combination(key, *plain, strategy=strategy), True)
-        for key in ("spid", "application")
+        for key in keys_with("row_of_one_key")
         for strategy in COMPARISONS
     ]
     return found

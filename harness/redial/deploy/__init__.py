@@ -1,8 +1,8 @@
 """Deploying rendered scripts to a server: plan, apply, verify, uninstall."""
 
-from redial.deploy.apply import DeployReport, apply, mend, uninstall
+from redial.deploy.apply import DeployReport, apply, uninstall
 from redial.deploy.errors import DeployError
-from redial.deploy.plan import Plan, plan
+from redial.deploy.plan import Plan, Survey, plan, survey
 from redial.deploy.port import Connect, connect_odbc
 from redial.deploy.verify import verify
 
@@ -11,10 +11,11 @@ __all__ = [
     "DeployError",
     "DeployReport",
     "Plan",
+    "Survey",
     "apply",
     "connect_odbc",
-    "mend",
     "plan",
+    "survey",
     "uninstall",
     "verify",
 ]

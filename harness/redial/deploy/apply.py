@@ -10,11 +10,20 @@ from typing import Any
 
 from redial.config import Config
 from redial.deploy.errors import DeployError, server_message
+from redial.deploy.history import Record, Story
+from redial.deploy.live import live
 from redial.deploy.port import Connect
 from redial.render import render
 from redial.render.quoting import quote_name
 from redial.tsql import split_batches
 
+RECORD_FILES = ("30_DeploymentHistory.table.sql", "30_DeploymentText.table.sql")
+"""Of a first installation an attempt's row comes behind the first, and its files behind the second."""
+NOT_HERE = 50142
+"""A database holds nothing of a configuration (docs/errors.md)."""
+LOCK_TIMEOUT = 1222
+"""Lock request time out period exceeded (sys.messages)."""
+PREFLIGHT = "05_preflight.check.sql"
 LOCK_WAIT_MS = 60_000
 """How long a second deployment of the same configuration waits for the first, milliseconds."""
 
@@ -28,6 +37,8 @@ class DeployReport:
 
     files: list[str] = field(default_factory=list)
     batches: int = 0
+    elsewhere: list[DeployError] = field(default_factory=list)
+    """Of a removal: databases that held nothing of it."""
 
 
 def apply(
@@ -38,34 +49,29 @@ def apply(
     *,
     files: Mapping[str, str] | None = None,
     wait_seconds: int | None = None,
+    story: Story | None = None,
+    first: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    then: Callable[[Any], None] | None = None,
 ) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
 
     files: as rendered and reviewed; None renders them now.
-    wait_seconds: how long a change of choices waits for what is in its way, 60 by default.
+    wait_seconds: how long it waits for a lock, another deployment, and what is in the way of a change
+    of choices; 60 by default.
+    story: what is written down of it (``history``); None writes nothing.
+    first: files to send before all others. skip: files whose one module is as they make it.
+    then: what belongs to it and comes last, over the same connection and under the same lock.
     ``mutant`` installs a known-bad variant instead (``redial.render.mutant_names``), to be caught.
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
     files = files if files is not None else render(config, mutant=mutant)
-    said = {} if wait_seconds is None else {"redial.wait_seconds": wait_seconds}
-    parts = [(name, files[name]) for name in installation(files)]
-    return _send(config, connect, parts, progress, said)
-
-
-def mend(config: Config, connect: Connect, statements: Mapping[str, list[str]]) -> DeployReport:
-    """Run single statements, by database, under the lock of deployments. Raises DeployError."""
-    report = DeployReport()
-    with closing(connect()) as connection:
-        connection.autocommit = True
-        with _exclusive(connection, config):
-            home = _scalar(connection, "SELECT DB_NAME();", ())
-            for database, texts in statements.items():
-                use(connection, database)
-                for text in texts:
-                    _run_batch(connection, "repair", 1, text)
-                    report.batches += 1
-            use(connection, home)
-    return report
+    left = frozenset(skip)
+    names = [*first, *(name for name in installation(files) if name not in left)]
+    parts = [(name, files[name]) for name in names]
+    return _send(
+        config, connect, parts, progress, wait_seconds, story=story, whole=files, then=then
+    )
 
 
 def installation(files: Iterable[str]) -> list[str]:
@@ -73,6 +79,11 @@ def installation(files: Iterable[str]) -> list[str]:
     parts = [name for name in files if re.match(r"(target/)?\d\d_", name)]
     first = [name for name in parts if name.startswith("05_")]
     return [*first, *(name for name in parts if name not in first)]
+
+
+def check(connection: Any, files: Mapping[str, str]) -> None:
+    """Ask what the files ask before they make anything. Raises DeployError with all of it."""
+    _run_file(connection, PREFLIGHT, files[PREFLIGHT])
 
 
 def uninstall(
@@ -88,18 +99,17 @@ def uninstall(
 
     With ``purge_data`` the tables, roles, schema and module user go too, and with them at most
     ``purge_rows`` rows. wait_seconds: how long to wait for dialogs and transactions that are in the
-    way, 60 by default. Raises DeployError; 50140 when conversations do not end, 50143 when there are
-    more rows than that (see docs/errors.md).
+    way, 60 by default. Raises DeployError; 50140 when conversations do not end, 50142 where there is
+    nothing of it, 50143 when there are more rows than that (see docs/errors.md).
     """
     files = render(config)
-    names = ["uninstall.sql", "purge_data.sql"] if purge_data else ["uninstall.sql"]
-    # The sender's side drains as long as the target's side still answers.
-    names = [folder + name for name in names for folder in ("", "target/")]
-    names = [name for name in names if name in files]
+    names = removal_files(files, purge_data)
+    parts = [(name, files[name]) for name in names]
     said = {"redial.purge_rows": purge_rows}
-    if wait_seconds is not None:
-        said["redial.wait_seconds"] = wait_seconds
-    return _send(config, connect, [(name, files[name]) for name in names], progress, said)
+    report = _send(config, connect, parts, progress, wait_seconds, said, tolerated=NOT_HERE)
+    if not report.files:
+        raise report.elsewhere[0]
+    return report
 
 
 def _send(
@@ -107,27 +117,95 @@ def _send(
     connect: Connect,
     files: list[tuple[str, str]],
     progress: Progress | None,
+    wait_seconds: int | None,
     said: Mapping[str, int] | None = None,
+    *,
+    story: Story | None = None,
+    whole: Mapping[str, str] | None = None,
+    then: Callable[[Any], None] | None = None,
+    tolerated: int | None = None,
 ) -> DeployReport:
     """Send the files over one connection while holding the deployment lock.
 
     said: what the caller tells the scripts by SESSION_CONTEXT, which have no parameters.
+    story: what is written down of it. whole: every rendered file, kept for a way back.
     """
     report = DeployReport()
+    words = dict(said or {})
+    if wait_seconds is not None:
+        words["redial.wait_seconds"] = wait_seconds
+    wait_ms = LOCK_WAIT_MS if wait_seconds is None else wait_seconds * 1000
     with closing(connect()) as connection:
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
-        for key, value in (said or {}).items():
+        for key, value in words.items():
             text = f"EXECUTE sys.sp_set_session_context N'{key}', {value:d};"
             _run_batch(connection, "SESSION_CONTEXT", 1, text)
-        with _exclusive(connection, config), _at_home(connection, config) as home:
-            for number, (name, text) in enumerate(files, 1):
-                if progress:
-                    progress(name, number, len(files))
-                if home is not None:
-                    use(connection, (config.target.database if "/" in name else None) or home)
-                report.batches += _run_file(connection, name, text)
-                report.files.append(name)
+        _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
+        with (
+            exclusive(connection, config, wait_ms),
+            _recorded(connection, config, story, whole) as record,
+            _named(connection, config),
+        ):
+            with _at_home(connection, config) as home:
+                for number, (name, text) in enumerate(files, 1):
+                    if progress:
+                        progress(name, number, len(files))
+                    if home is not None:
+                        use(connection, (config.target.database if "/" in name else None) or home)
+                    try:
+                        report.batches += _run_file(connection, name, text)
+                    except DeployError as error:
+                        if error.number is None or error.number != tolerated:
+                            raise
+                        report.elsewhere.append(error)
+                        continue
+                    report.files.append(name)
+                    if record is not None and name in RECORD_FILES:
+                        record.begin()
+            if then is not None:
+                then(connection)
     return report
+
+
+@contextmanager
+def _named(connection: Any, config: Config) -> Iterator[None]:
+    """Say of a lock that was not granted in time who has it."""
+    try:
+        yield
+    except DeployError as error:
+        if error.number != LOCK_TIMEOUT:
+            raise
+        try:
+            _run_batch(connection, "LOCK_TIMEOUT", 1, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")
+            who = live(connection, config.schema_name).in_the_way() or "whoever it was has gone"
+        except Exception:  # the error that ended the deployment is the one to tell
+            raise error from None
+        text = f"{error.text} Who has it: {who}. Next: let it end, or wait longer (--wait-seconds)"
+        raise DeployError(error.file, error.line, error.number, text) from error
+
+
+@contextmanager
+def _recorded(
+    connection: Any, config: Config, story: Story | None, whole: Mapping[str, str] | None
+) -> Iterator[Record | None]:
+    """Write down an attempt before its first change, and how it ended; keep its files."""
+    if story is None:
+        yield None
+        return
+    record = Record(connection, config.schema_name, story, whole)
+    record.begin()
+    try:
+        yield record
+    except DeployError as error:
+        record.failed(error)
+        raise
+    record.end()
+
+
+def removal_files(files: Mapping[str, str], purge_data: bool) -> list[str]:
+    """The scripts of an uninstall, in order: the sender's side drains while the target's still answers."""
+    names = ["uninstall.sql", "purge_data.sql"] if purge_data else ["uninstall.sql"]
+    return [folder + name for name in names for folder in ("", "target/") if folder + name in files]
 
 
 def use(connection: Any, database: str) -> None:
@@ -181,25 +259,51 @@ def _run_batch(connection: Any, name: str, line: int, text: str) -> None:
 
 
 @contextmanager
-def _exclusive(connection: Any, config: Config) -> Iterator[None]:
+def exclusive(connection: Any, config: Config, wait_ms: int = LOCK_WAIT_MS) -> Iterator[None]:
     """Hold a session-owned application lock, so two deployments do not interleave.
 
-    It ends with the connection, whatever happens to us (sp_getapplock page).
+    It ends with the connection, whatever happens to us (sp_getapplock page). Raises DeployError, with
+    who has it.
     """
     resource = f"redial deploy {config.name}"
     got = _scalar(
         connection,
         "DECLARE @result int; EXECUTE @result = sys.sp_getapplock @Resource = ?, "
         "@LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = ?; SELECT @result;",
-        (resource, LOCK_WAIT_MS),
+        (resource, wait_ms),
     )
     if got is None or got < 0:
-        text = f"another deployment of {config.name!r} is running (sp_getapplock gave {got})"
-        raise DeployError("deployment lock", 1, None, text)
+        raise DeployError("deployment lock", 1, None, _held(connection, config, resource, wait_ms))
     try:
         yield
     finally:
         _release(connection, resource)
+
+
+_HOLDER = (
+    "IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 1 "
+    "SELECT TOP (1) CONCAT(N'session ', es.session_id, N', login ', es.login_name, N', host ', "
+    "ISNULL(es.host_name, N'unknown'), N', program ', ISNULL(es.program_name, N'unknown'), "
+    "N', since ', CONVERT(nvarchar(19), es.login_time, 120), N' server time') "
+    "FROM sys.dm_tran_locks AS tl "
+    "INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = tl.request_session_id "
+    "WHERE tl.resource_type = N'APPLICATION' AND tl.resource_database_id = DB_ID() "
+    "AND tl.request_status = N'GRANT' AND tl.resource_description LIKE ? ESCAPE N'!' "
+    "AND es.session_id <> @@SPID; "
+    "ELSE SELECT N'who it is can be seen with VIEW SERVER STATE';"
+)
+"""Whoever holds an application lock; of its name the view shows 32 characters (sys.dm_tran_locks)."""
+SHOWN_OF_A_LOCK = 32
+
+
+def _held(connection: Any, config: Config, resource: str, wait_ms: int) -> str:
+    """Why there was no lock."""
+    shown = re.sub(r"([!%_\[])", r"!\1", resource[:SHOWN_OF_A_LOCK])
+    who = _scalar(connection, _HOLDER, (f"%:![{shown}]%",))
+    return (
+        f"another deployment of {config.name!r} is running, and did not end within "
+        f"{wait_ms / 1000:g} s (--wait-seconds): {who or 'it has just ended'}. Nothing was done"
+    )
 
 
 def _release(connection: Any, resource: str) -> None:

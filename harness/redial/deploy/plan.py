@@ -4,59 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from redial.config import Config
-from redial.deploy.fingerprint import Catalog, Difference, Thing
+from redial.config.choices import EnableBroker
+from redial.deploy.actions import LEFT, Action, actions
+from redial.deploy.apply import check
+from redial.deploy.errors import DeployError
+from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
-from redial.deploy.fingerprint.repair import by_deploy, next_step, statement
+from redial.deploy.fingerprint.model import HIDDEN, ON
+from redial.deploy.fingerprint.repair import by_deploy, next_step
+from redial.deploy.handwork import LAST, Handwork, handwork
+from redial.deploy.history import content_of
+from redial.deploy.live import Live, live
+from redial.deploy.loss import left_over
 from redial.deploy.port import Connect
-from redial.deploy.verify import Look, look
-from redial.quoting import literal
+from redial.deploy.verify import Look, look_over
 from redial.render import render
+from redial.server import label_of
 
+UNKNOWN = "a server that tells nothing of itself"
+WAIT_SECONDS = 60
+"""How long a drain waits unless told otherwise (38_change, uninstall)."""
 NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
-VERSION = 1
+VERSION = 3
 """Of the form of a plan's file."""
-LEFT = ("leave", "by hand")
-"""What a deployment does not do."""
-OPERATORS = frozenset(
-    {("queue", "receive"), ("queue", "enqueue"), ("index", "in use"), ("permission", "state")}
+_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+_HEAD = re.compile(
+    r"\s*CREATE\s+(?:OR\s+ALTER\s+)?PROC(?:EDURE)?\s+\S+(.*?)(?:\bWITH\b|\bAS\b)",
+    re.DOTALL | re.IGNORECASE,
 )
-"""Switched off by the server or an operator, given to somebody, or long to rebuild: none is undone
-unasked."""
-_LOCKS = {
-    "module": "Sch-M on the module, for a moment: who runs it is waited for",
-    "queue": "Sch-M on the queue: waits for open RECEIVEs, and senders wait behind it",
-    "table": "Sch-M on the table: waits for everybody who reads or writes it",
-    "index": "Sch-M on the table: waits for everybody who reads or writes it",
-    "service": "X on the service's row: BEGIN DIALOG waits",
-}
-
-
-@dataclass(frozen=True)
-class Action:
-    """One row of a plan."""
-
-    do: str
-    """create, alter, grant, write; by hand (a deployment leaves it), or leave (others' things)."""
-    kind: str
-    """Of the thing: table, module, permission."""
-    thing: str
-    """With its kind."""
-    database: str
-    why: str
-    """not installed, other files, or drift: changed since the last deployment."""
-    what: str
-    """The difference in a sentence."""
-    locks: str
-    """What is locked and who waits; empty: nothing that matters."""
-    sql: str
-    """The statement, where it is one; a rendered file does the rest."""
+"""A procedure up to its options or its body; names of ours have no blanks."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +48,39 @@ class Plan:
     """What would be done, where, and what was looked at."""
 
     config: str
+    schema: str
     server: str
     login: str
+    product: str
+    """Version, edition and compatibility level of the server."""
     databases: list[str]
     gate: str
     """open, or closed and by whom."""
     dialogs: dict[str, int]
     """Open conversation endpoints by state: who is at work while a deployment runs."""
+    pending: dict[str, int]
+    """Messages that were sent and have not arrived, by transmission status."""
+    depth: dict[str, int]
+    """Messages in each queue."""
+    in_the_way: str
+    """Sessions with open transactions on our dialogs and queues: a drain waits for them."""
+    callers: list[str]
+    """Procedures whose parameters change, before and after."""
     drains: list[str]
     """Choices that change: the gate closes and dialogs end before they do."""
+    closes: str
+    """How long the gate is closed; empty: it stays as it is."""
+    cut: list[str]
+    """Sessions that switching Service Broker on would wait for, or cut off."""
+    loss: list[str]
+    """Tables of earlier choices with rows: kept, and what drops them; empty: no row can be lost."""
     blocked: list[str]
     """What a deployment would be refused for, each with its next step."""
     actions: list[Action]
+    before: str
+    """Content hash of what was deployed last; empty: nothing."""
+    after: str
+    """Content hash of the files."""
     fingerprint: str
     """Of everything seen; a plan is only for what it has seen."""
     broker: str
@@ -84,6 +89,8 @@ class Plan:
     """Digest of the files it was made from."""
     others: list[str]
     """What else is wrong, each with its next step: broker off, a right or a signature missing."""
+    notes: list[str]
+    """What was seen and not judged."""
     version: int = VERSION
 
     @property
@@ -111,39 +118,86 @@ def mark_of(text: str) -> tuple[str, str, str, str]:
         raise ValueError("not a plan that redial plan --out has written") from error
 
 
+@dataclass(frozen=True)
+class Survey:
+    """What was seen on a server, and what follows from it."""
+
+    plan: Plan
+    looks: list[Look]
+    by_hand: Handwork
+
+
 def plan(
-    config: Config, connect: Connect, server: str, files: Mapping[str, str] | None = None
+    config: Config,
+    connect: Connect,
+    files: Mapping[str, str] | None = None,
+    *,
+    overwrite: bool = False,
+    wait_seconds: int | None = None,
 ) -> Plan:
     """Look, and say what a deployment of ``files`` (None: rendered now) would do.
 
-    server: what to call it. Raises the driver's errors.
+    overwrite: whether it may undo what was changed by hand. wait_seconds: of a drain. Raises the
+    driver's errors.
     """
-    looks = look(config, connect, files)
     with closing(connect()) as connection:
-        login, guid, dialogs = _live(connection, config.schema_name)
+        connection.autocommit = True
+        return survey(
+            config, connection, files, overwrite=overwrite, wait_seconds=wait_seconds
+        ).plan
+
+
+def survey(
+    config: Config,
+    connection: Any,
+    files: Mapping[str, str] | None = None,
+    *,
+    overwrite: bool = False,
+    wait_seconds: int | None = None,
+) -> Survey:
+    """The same, and what was looked at. Three round trips where nothing differs in one database."""
+    rendered = dict(files) if files is not None else render(config)
+    looks = look_over(config, connection, rendered)
+    at_work = live(connection, config.schema_name)
+    by_hand = handwork(connection, config, looks, rendered)
     gates = [
         own["state"] for one in looks for thing, own in one.found.items() if thing.kind == "gate"
     ]
-    return Plan(
+    drains = [line for one in looks for line in [*_choices(one, ON), *_old(one, at_work)]]
+    replaced = by_hand.modules if overwrite else frozenset()
+    blocked = [line for one in looks for line in _blocked(one, replaced)]
+    blocked += [] if overwrite else by_hand.refusals()
+    done = [action for one in looks for action in actions(one, at_work, by_hand, overwrite)]
+    if not blocked and not replaced and any(one.do not in LEFT for one in done):
+        blocked = _refused(connection, rendered)
+    made = Plan(
         config=config.name,
-        server=server,
-        login=login,
+        schema=config.schema_name,
+        server=label_of(next((one.version for one in looks if one.version), UNKNOWN)),
+        login=at_work.login,
+        product=at_work.product,
         databases=[one.database for one in looks],
         gate=", ".join(gates) or "open",
-        dialogs=dialogs,
-        drains=[
-            f"{difference.thing.name}: {difference.found} becomes {difference.wanted}"
-            for one in looks
-            for difference in one.differences
-            if difference.thing.kind == "setting" and difference.how == CHANGED
-        ],
-        blocked=[line for one in looks for line in _blocked(one, config.schema_name)],
-        actions=[action for one in looks for action in actions(one, config.schema_name)],
+        dialogs=at_work.dialogs,
+        pending=at_work.pending,
+        depth=at_work.depth,
+        in_the_way=at_work.in_the_way(),
+        callers=[line for one in looks for line in _callers(one)],
+        drains=drains,
+        closes=_closes(looks, wait_seconds) if drains else "",
+        cut=[f"{one}, {_CUT[config.database.enable_broker]}" for one in at_work.others],
+        loss=[line for one in looks for line in _loss(one, at_work)],
+        blocked=blocked,
+        before=next((one.found[LAST]["content"] for one in looks if LAST in one.found), ""),
+        after=content_of(rendered, config.schema_name),
+        actions=done,
         fingerprint=fingerprint([one.found for one in looks]),
-        broker=guid,
-        files=digest(files if files is not None else render(config)),
+        broker=at_work.broker,
+        files=digest(rendered),
         others=[line for one in looks if not one.unseen and one.installed for line in one.others],
+        notes=[line for one in looks for line in one.notes()],
     )
+    return Survey(made, looks, by_hand)
 
 
 def digest(files: Mapping[str, str]) -> str:
@@ -161,77 +215,138 @@ def fingerprint(catalogs: Sequence[Catalog]) -> str:
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
-def actions(one: Look, schema: str) -> list[Action]:
-    """The rows of one database, in the order of the files."""
-    return [_action(one, difference, schema) for difference in one.differences]
-
-
-def repairs(one: Look, schema: str) -> list[str]:
-    """Statements for drift that no file undoes and that touches nobody's data or rights."""
-    found = [
-        statement(difference, schema)
+def _callers(one: Look) -> list[str]:
+    """What whoever calls our procedures must know: parameters that change, and names they pass."""
+    texts = [
+        f"{difference.thing.name}: {_parameters(difference.found)} becomes "
+        f"{_parameters(difference.wanted)}"
         for difference in one.differences
-        if difference.how == CHANGED
-        and not by_deploy(difference)
-        and (difference.thing.kind, difference.what) not in OPERATORS
+        if difference.thing.kind == "module"
+        and difference.what == "text"
+        and difference.found != HIDDEN
+        and _parameters(difference.found) != _parameters(difference.wanted)
     ]
-    return [sql for sql in found if sql is not None]
-
-
-def _action(one: Look, difference: Difference, schema: str) -> Action:
-    thing, how = difference.thing, difference.how
-    sql = statement(difference, schema) or ""
-    if how == EXCESS:
-        do = "leave"
-    elif not by_deploy(difference) and (not sql or (thing.kind, difference.what) in OPERATORS):
-        do = "by hand"
-    elif thing.kind == "permission":
-        do = "grant" if by_deploy(difference) else "revoke"
-    elif thing.kind in ("setting", "deployment", "mark"):
-        do = "write"
-    else:
-        do = "create" if how == MISSING else "alter"
-    said = str(difference)
-    if do in LEFT:
-        said += f". Next: {next_step(difference, schema)}"
-    locks = "" if how == MISSING and thing.kind != "index" else _LOCKS.get(thing.kind, "")
-    return Action(do, thing.kind, str(thing), one.database, _why(one), said, locks, sql)
-
-
-def _why(one: Look) -> str:
+    names = [
+        f"{difference.thing.name}: {difference.found} becomes {difference.wanted}; {what}"
+        for difference in one.differences
+        if difference.thing.kind == "setting" and difference.how == CHANGED
+        if (what := _PASSED.get(difference.thing.name))
+    ]
     if not one.installed:
-        return "not installed"
-    other = any(difference.thing == Thing("deployment", "last") for difference in one.differences)
-    return "other files" if other else "drift"
+        return []
+    roles = [
+        f"role {difference.thing.name} is new: whoever sends, reads or operates becomes a member of it"
+        for difference in one.differences
+        if difference.thing.kind == "role" and difference.how == MISSING
+    ]
+    return [*texts, *names, *roles]
 
 
-def _blocked(one: Look, schema: str) -> list[str]:
-    """Of what was seen, what ends a deployment before it changes anything."""
+_PASSED = {
+    "services.initiator": "callers of usp_Send pass it as @fromService",
+    "services.target": "callers of usp_Send pass it as @toService",
+    "contract.name": "callers of usp_Send pass it as @onContract; the old one is taken as long as "
+    "contract.previous lists it",
+}
+"""Choices that callers know."""
+
+
+def _choices(one: Look, drains: str) -> list[str]:
+    """Choices that change, with a drain (on) or without one."""
+    return [
+        f"{difference.thing.name}: {difference.found} becomes {difference.wanted}"
+        for difference in one.differences
+        if difference.thing.kind == "setting"
+        and difference.how == CHANGED
+        and one.wanted[difference.thing].get("drains") == drains
+    ]
+
+
+def _old(one: Look, at_work: Live) -> list[str]:
+    """What else 38_change drains for: versions of the contract that are listed no more, validations."""
+    ours = {thing.name for thing in one.wanted if thing.kind == "service"}
+    versions = {
+        thing.name
+        for thing in one.found
+        if thing.kind == "contract"
+        and thing.of in ours
+        and Thing("contract", thing.name) not in one.wanted
+        if Thing("mark", "CONTRACT", thing.name) in one.found
+    }
+    old = [
+        f"contract {name} is listed no more, and {at_work.contracts[name]} dialogs are on it. They are "
+        "recycled by and by: deploy later, and nothing drains"
+        for name in sorted(versions)
+        if at_work.contracts.get(name)
+    ]
+    return old + [
+        f"validation of {difference.thing.name}: {difference.found} becomes {difference.wanted}"
+        for difference in one.differences
+        if difference.thing.kind == "message type" and difference.what == "validation"
+    ]
+
+
+def _closes(looks: list[Look], wait_seconds: int | None) -> str:
+    """How long senders are refused, as far as it can be said before."""
+    took = next((one.seconds for one in looks if one.seconds is not None), None)
+    rest = f"{took} s the last time" if took is not None else "its length was never measured here"
+    wait = WAIT_SECONDS if wait_seconds is None else wait_seconds
+    return (
+        f"while dialogs end, at most {wait} s (--wait-seconds; then nothing is changed), and to the end "
+        f"of the deployment ({rest})"
+    )
+
+
+_CUT = {
+    EnableBroker.NO_WAIT: "because of which a deployment would be refused (database.enable_broker)",
+    EnableBroker.WAIT: "which a deployment would wait for (database.enable_broker)",
+    EnableBroker.IMMEDIATE: "which a deployment would cut off (database.enable_broker)",
+    EnableBroker.NEVER: "and no file switches Service Broker on (database.enable_broker)",
+}
+
+
+def _loss(one: Look, at_work: Live) -> list[str]:
+    """Tables of earlier choices that still hold rows."""
+    if not one.installed:
+        return []
+    return [
+        f"table {name} is of an earlier choice and has {at_work.rows[name]} rows: it is kept. "
+        f"--allow-loss {name}={at_work.rows[name]} drops it"
+        for name in left_over(one)
+        if at_work.rows.get(name)
+    ]
+
+
+def _parameters(text: str) -> str:
+    """A procedure's parameters with types and defaults, in one line; empty for other modules."""
+    head = _HEAD.match(_COMMENT.sub(" ", text))
+    return "(" + " ".join(head[1].split()).strip("() ") + ")" if head else ""
+
+
+def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
+    """Of what was seen, what ends a deployment before it changes anything.
+
+    replaced: modules changed by hand that --overwrite sends before anything else.
+    """
     if one.unseen:
         return list(one.others)
     return [
-        f"{difference}. Next: {next_step(difference, schema)}"
+        f"{difference}. Next: {next_step(difference, one.schema)}"
         for difference in one.differences
-        if difference.what == "text" and not by_deploy(difference)
+        if (
+            difference.thing.kind == "module"
+            and difference.what == "text"
+            and not by_deploy(difference)
+            and (one.database, difference.thing.name) not in replaced
+        )
+        or (difference.thing.kind == "migration" and difference.how == EXCESS)
     ]
 
 
-def _live(connection: Any, schema: str) -> tuple[str, str, dict[str, int]]:
-    """Who asks, which broker this is, and the dialogs at work.
-
-    ``endpoints`` are counted with NOLOCK, for other sessions' are locked while they work.
-    """
-    with closing(connection.cursor()) as cursor:
-        login, guid = cursor.execute(
-            "SELECT ORIGINAL_LOGIN(), CONVERT(nvarchar(36), d.service_broker_guid) "
-            "FROM sys.databases AS d WHERE d.database_id = DB_ID();"
-        ).fetchall()[0]
-    with closing(connection.cursor()) as cursor:
-        rows = cursor.execute(
-            "SELECT ce.state_desc, COUNT_BIG(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK) "
-            "INNER JOIN sys.services AS s ON s.service_id = ce.service_id "
-            "INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id "
-            f"WHERE q.schema_id = SCHEMA_ID({literal(schema)}) "
-            "GROUP BY ce.state_desc;"
-        ).fetchall()
-    return login, guid, {state: int(count) for state, count in rows}
+def _refused(connection: Any, files: Mapping[str, str]) -> list[str]:
+    """What the files' own check says: it only reads. One round trip."""
+    try:
+        check(connection, files)
+    except DeployError as error:
+        return [str(error)]
+    return []

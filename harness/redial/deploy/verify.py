@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +15,21 @@ from redial.deploy.fingerprint import (
     CannotSee,
     Catalog,
     Difference,
+    Found,
+    Known,
     Thing,
     compare,
     found,
+    moved,
     next_step,
+    read,
     wanted,
 )
-from redial.deploy.fingerprint.repair import DEPLOY, LOCAL_ROUTE
+from redial.deploy.fingerprint.keys import exchanged, needed
+from redial.deploy.fingerprint.model import MEMBER
+from redial.deploy.fingerprint.repair import DEPLOY
 from redial.deploy.port import Connect
-from redial.render import Side, render, sides, signed_modules
+from redial.render import Side, render, sides, signed_modules, signer_prefix
 from redial.render.quoting import literal, quote_name
 
 
@@ -41,11 +47,40 @@ class Look:
     """Findings that are no difference of the catalog, each with its next step."""
     unseen: bool = False
     """Nothing could be looked at: ``others`` says why."""
+    version: str = ""
+    """The server's @@VERSION."""
+    seconds: int | None = None
+    """How long the last deployment took; None: not known."""
+    accepted: tuple[Difference, ...] = ()
+    """Differences that a baseline has accepted."""
+    kept: Catalog | None = None
+    """Surroundings as they were kept; None: they were not, so there is nothing to compare with."""
+    schema: str = ""
+    """Of the configuration."""
+    known: frozenset[str] = frozenset()
+    """Keys of all that a baseline has accepted (``Difference.key``)."""
 
     @property
     def installed(self) -> bool:
         """Whether there is anything of the configuration."""
-        return any(thing.kind == "schema" for thing in self.found)
+        return Thing("schema", self.schema) in self.found
+
+    def notes(self) -> list[str]:
+        """What is no finding and is said all the same: what was not judged, and why."""
+        if self.unseen or not self.installed:
+            return []
+        members: dict[str, list[str]] = {}
+        for thing in sorted(self.found):
+            if thing.kind == MEMBER:
+                members.setdefault(thing.of, []).append(thing.name)
+        said = [f"in role {role}, not judged: {', '.join(who)}" for role, who in members.items()]
+        said += [f"accepted by a baseline: {one}" for one in self.accepted]
+        if self.kept is None:
+            said.append(
+                "what surrounds it (options of the database, rights on it, its triggers) is compared with "
+                "nothing: no deployment has kept it. Next: redial baseline"
+            )
+        return said
 
 
 def verify(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[str]:
@@ -53,70 +88,140 @@ def verify(config: Config, connect: Connect, files: Mapping[str, str] | None = N
 
     files: as rendered; None renders them. Raises the driver's errors.
     """
-    findings: list[str] = []
-    for one in look(config, connect, files):
-        findings += one.others
+    return findings(look(config, connect, files))
+
+
+def findings(looks: Iterable[Look]) -> list[str]:
+    """What is wrong in each database, with its next step."""
+    found: list[str] = []
+    for one in looks:
+        found += one.others
         if one.installed:
-            findings += [
-                f"{difference}. Next: {next_step(difference, config.schema_name)}"
+            found += [
+                f"{difference}. Next: {next_step(difference, one.schema)}"
                 for difference in one.differences
             ]
-    return findings
+    return found
 
 
 def look(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[Look]:
     """Each database of an installation beside its files. Raises the driver's errors."""
-    rendered = dict(files) if files is not None else render(config)
-    looks = []
     with closing(connect()) as connection:
         connection.autocommit = True
-        apart = config.target.database is not None
-        home = _rows(connection, "SELECT DB_NAME();")[0][0]
-        for here in sides(config):
+        return look_over(config, connection, files)
+
+
+def look_over(
+    config: Config, connection: Any, files: Mapping[str, str] | None = None
+) -> list[Look]:
+    """The same over a connection, which comes back to its own database: two round trips for each."""
+    rendered = dict(files) if files is not None else render(config)
+    seen: list[_Seen] = []
+    apart = config.target.database is not None
+    home = _rows(connection, "SELECT DB_NAME();")[0][0] if apart else ""
+    for here in sides(config):
+        database = (config.target.database or "") if apart and not here.initiator else home
+        try:
             if apart:
-                database = home if here.initiator else config.target.database or ""
-                try:
-                    use(connection, database)
-                except DeployError as error:
-                    looks.append(Look(database, {}, {}, [], [f"{error.text} Next: {DEPLOY}"], True))
-                    continue
-            looks.append(_side(connection, config, here, rendered))
-    return looks
+                use(connection, database)
+        except DeployError as error:
+            seen.append(_Seen(here, database, {}, None, [f"{error.text} Next: {DEPLOY}"]))
+            continue
+        seen.append(_seen(connection, config, here, rendered, database))
+    if apart:
+        use(connection, home)
+    exchanged(
+        [one.wanted for one in seen],
+        [one.catalog for one in seen],
+        [(one.here.own_key, one.here.other_key) for one in seen],
+    )
+    known = read(next((one.found.known for one in seen if one.found), ""))
+    return [_judged(one, config, known, place) for place, one in enumerate(seen)]
 
 
-def _side(connection: Any, config: Config, here: Side, files: dict[str, str]) -> Look:
-    """One database. The sender's files make something in the target's, too."""
-    schema = config.schema_name
-    own = {
+@dataclass(frozen=True)
+class _Seen:
+    """One database, before the sides are compared with each other."""
+
+    here: Side
+    database: str
+    wanted: Catalog
+    found: Found | None
+    """None: nothing could be looked at."""
+    others: list[str]
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.found.catalog if self.found else {}
+
+
+def files_of_side(files: Mapping[str, str], here: Side) -> dict[str, str]:
+    """The files of one database."""
+    return {
         name.removeprefix(here.folder): files[name]
         for name in files
         if name.startswith(here.folder) and "/" not in name.removeprefix(here.folder)
     }
+
+
+def _seen(
+    connection: Any, config: Config, here: Side, files: dict[str, str], database: str
+) -> _Seen:
+    """One database. The sender's files make something in the target's, too."""
+    schema = config.schema_name
+    own = files_of_side(files, here)
     as_written = wanted({name: own[name] for name in installation(own)}, schema)
     if not here.initiator:
         senders = {name: files[name] for name in installation(files)}
         as_written |= wanted(senders, schema, elsewhere=True)
-    as_written[LOCAL_ROUTE] = {}
-    if here.apart and here.initiator:
-        as_written[Thing("route", here.other_key)] = {}  # 62_03 makes it by a text of its own
-    others = [
-        *_database(connection),
-        *_principal(connection, config, own),
-        *(_other_database(connection, config, here) if here.apart else ()),
-    ]
-    database = _rows(connection, "SELECT DB_NAME();")[0][0]
+    as_written |= needed(config, here, signed_modules(own))
+    further = [_is_owner(config), *([_waiting(config)] if here.apart else [])]
     try:
-        there = found(connection, schema, as_written)
+        there = found(connection, schema, as_written, signer_prefix(config), further)
     except CannotSee as error:
-        return Look(database, as_written, {}, [], [str(error)], True)
-    if Thing("schema", schema) not in there:
+        return _Seen(here, database, as_written, None, [str(error)])
+    [[owner], *waiting] = there.rows
+    others = _member(config, owner["owner"] == 1)
+    others += [
+        f"messages wait for the target's database: {row['status']} Next: docs/facts.md, F-251."
+        for rows in waiting
+        for row in rows
+    ]
+    if Thing("schema", schema) not in there.catalog:
         others = [f"there is no schema {quote_name(schema)} in this database. Next: redial deploy."]
+    return _Seen(here, database or there.database, as_written, there, others)
+
+
+def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
+    """What differs. Of the module user in db_owner ``_member`` says more than a difference would.
+
+    place: of the database among those of the configuration.
+    """
+    schema = config.schema_name
+    if one.found is None:
+        return Look(one.database, one.wanted, {}, [], one.others, True, schema=schema)
     differences = [
         difference
-        for difference in compare(as_written, there)
+        for difference in compare(one.wanted, one.catalog)
         if difference.thing != Thing("role membership", "db_owner", config.roles.module)
     ]
-    return Look(database, as_written, there, differences, others)
+    kept = known.surroundings[place] if place < len(known.surroundings) else None
+    if kept is not None:
+        differences += moved(kept, one.catalog)
+    accepted = tuple(each for each in differences if each.key(place) in known.accepted)
+    return Look(
+        one.database,
+        one.wanted,
+        one.catalog,
+        [each for each in differences if each not in accepted],
+        one.others,
+        version=one.found.version,
+        seconds=one.found.seconds,
+        accepted=accepted,
+        kept=kept,
+        schema=schema,
+        known=known.accepted,
+    )
 
 
 def _rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
@@ -125,87 +230,33 @@ def _rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in cursor.execute(sql).fetchall()]
 
 
-def _database(connection: Any) -> list[str]:
-    """Broker on?"""
-    rows = _rows(
-        connection, "SELECT is_broker_enabled FROM sys.databases WHERE database_id = DB_ID();"
-    )
-    if rows and rows[0][0]:
-        return []
-    return ["Service Broker is off in this database. Next: invoke deploy."]
+def _is_owner(config: Config) -> str:
+    """Whether the module user is in db_owner."""
+    return f"SELECT IS_ROLEMEMBER(N'db_owner', {literal(config.roles.module)}) AS owner;"
 
 
-def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[str]:
+def _member(config: Config, member: bool) -> list[str]:
     """Outside db_owner nobody sees what is in transport (F-113) or cleans up what is CLOSED."""
     module = config.roles.module
-    rows = _rows(connection, f"SELECT IS_ROLEMEMBER(N'db_owner', {literal(module)});")
-    member = bool(rows) and rows[0][0] == 1
-    if config.security.signing == Signing.NONE:
-        if member or not config.roles.module_is_db_owner:
+    if config.security.signing == Signing.CERTIFICATE:
+        if not member:
             return []
         return [
-            f"{module!r} is not a member of db_owner, so vw_Pending is empty and usp_EndLeaked "
-            f"cleans nothing up. Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
-        ]
-    findings = (
-        [
             f"{module!r} is a member of db_owner; a deployment stopped before it had signed "
-            "the procedures. Next: invoke deploy."
+            "the procedures. Next: redial deploy."
         ]
-        if member
-        else []
+    if member or not config.roles.module_is_db_owner:
+        return []
+    return [
+        f"{module!r} is not a member of db_owner, so vw_Pending is empty and usp_EndLeaked "
+        f"cleans nothing up. Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
+    ]
+
+
+def _waiting(config: Config) -> str:
+    """Why messages for the other database are still here."""
+    return (
+        "SELECT DISTINCT tq.transmission_status AS status FROM sys.transmission_queue AS tq "
+        f"WHERE tq.from_service_name = {literal(config.services.initiator)} "
+        "AND tq.transmission_status <> N'';"
     )
-    schema = literal(config.schema_name)
-    signed = {
-        name
-        for (name,) in _rows(
-            connection,
-            "SELECT OBJECT_NAME(cp.major_id) FROM sys.crypt_properties AS cp INNER JOIN "
-            "sys.certificates AS ct ON ct.thumbprint = cp.thumbprint WHERE cp.class = 1 "
-            f"AND OBJECT_SCHEMA_NAME(cp.major_id) = {schema} AND ct.pvt_key_encryption_type = 'NA';",
-        )
-    }
-    return findings + [
-        f"{quote_name(config.schema_name)}.{quote_name(name)} is not signed, so it lacks the "
-        "rights of db_owner it needs. Next: invoke deploy."
-        for name in signed_modules(files)
-        if name not in signed
-    ]
-
-
-def _other_database(connection: Any, config: Config, here: Side) -> list[str]:
-    """What leads to the other side: its certificate, and at the sender binding and route."""
-    other = literal(here.other_key)
-    wanted = {"sys.certificates": "the certificate of the other database"}
-    if here.initiator:
-        wanted |= {
-            "sys.remote_service_bindings": "the remote service binding",
-            "sys.routes": "the route to the target's database",
-        }
-    findings = [
-        f"{text}, {here.other_key!r}, is missing. Next: invoke deploy."
-        for view, text in wanted.items()
-        if not _rows(connection, f"SELECT name FROM {view} WHERE name = {other};")
-    ]
-    if not here.initiator:
-        return findings
-    database = literal(config.target.database or "")
-    if not findings and not _rows(
-        connection,
-        "SELECT r.name FROM sys.routes AS r INNER JOIN sys.databases AS d ON r.broker_instance = "
-        f"CONVERT(nvarchar(36), d.service_broker_guid) WHERE r.name = {other} "
-        f"AND d.name = {database};",
-    ):
-        findings.append(
-            f"the route {here.other_key!r} leads to a broker that is not database "
-            f"{config.target.database!r} (any more). Next: invoke deploy."
-        )
-    return findings + [
-        f"messages wait for the target's database: {status} Next: docs/facts.md, F-251."
-        for (status,) in _rows(
-            connection,
-            "SELECT DISTINCT tq.transmission_status FROM sys.transmission_queue AS tq WHERE "
-            f"tq.from_service_name = {literal(config.services.initiator)} "
-            "AND tq.transmission_status <> N'';",
-        )
-    ]

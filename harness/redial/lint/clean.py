@@ -26,7 +26,7 @@ ROOM = 2000
 
 def digest(config: str, path: Path) -> str:
     """Of all that sqlfluff's answer on a template follows from. config: its name."""
-    parts = [str(path).encode(), (CONFIGS / f"{config}.toml").read_bytes(), *_with_parts(path)]
+    parts = [str(path).encode(), (CONFIGS / f"{config}.toml").read_bytes(), *with_parts(path)]
     digests = [_common(), *(_sha(part) for part in parts)]
     return hashlib.sha256(b"".join(digests)).hexdigest()
 
@@ -44,7 +44,12 @@ def _common() -> bytes:
     return _sha(b"\0".join([version("sqlfluff").encode(), names.encode(), *texts]))
 
 
-def _with_parts(path: Path) -> list[bytes]:
+def digest_of_text(text: str) -> str:
+    """Of a text that is looked at as it is, and of what looks at it."""
+    return hashlib.sha256(_common() + _sha(text.encode())).hexdigest()
+
+
+def with_parts(path: Path) -> list[bytes]:
     """The texts of a template and of what it includes or imports, theirs too, by path."""
     found: dict[Path, bytes] = {}
     left = [path]
@@ -52,8 +57,10 @@ def _with_parts(path: Path) -> list[bytes]:
         one = left.pop()
         if one not in found:
             found[one] = one.read_bytes()
-            # A name put together when it is rendered could be any part's.
+            # A name put together when it is rendered could be any part's; so could a part of a key.
             parts = [[TEMPLATES / name] if name else _every_part() for name in _named(found[one])]
+            if b"per_key." in found[one]:
+                parts.append(_every_part())
             left += [part for group in parts for part in group]
     return [found[one] for one in sorted(found)]
 

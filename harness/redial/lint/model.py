@@ -136,14 +136,18 @@ Check = Callable[[Module], Iterator[tuple[ast.Node, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """code: stable, never given to another rule. name: for sqlfluff and people. why: what happens
-    otherwise. instead: what to write. example: where it has happened, public or historical."""
+    """One rule."""
 
     code: str
+    """Stable, never given to another rule."""
     name: str
+    """For sqlfluff and people."""
     why: str
+    """What happens otherwise."""
     instead: str
+    """What to write."""
     example: str
+    """Where it has happened, public or historical."""
     check: Check
 
 

@@ -14,7 +14,9 @@ from typing import Any
 from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.templaters import TemplatedFile
 
+from redial.config.keys import FOLDER, SUFFIX
 from redial.lint import clean, plugin
+from redial.lint.by_key import Rendered
 from redial.paths import SQL, TEMPLATES
 from redial.tsql import TsqlSyntaxError, parse_script
 from redial.tsql.ast import structure
@@ -25,14 +27,19 @@ FIXABLE = "layout,CP01,CP03,CP04"
 types, writes [audit].[MessageBatch] in lower case, which a database may take for another name."""
 
 
+Wanted = tuple[str, Path] | Rendered
+"""What is looked at: a template as a configuration, named, renders it, or a text as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class StyleFinding:
     """One of sqlfluff's."""
 
     path: Path
+    """The template; the key's file where a text rendered with it was looked at."""
     line: int
     column: int
-    """line, column: of the template, 1-based."""
+    """line, column: of the template, 1-based; of the rendered text, which ``text`` names then."""
     code: str
     text: str
 
@@ -61,25 +68,58 @@ def lint_templates(config: str, paths: Sequence[Path]) -> list[StyleFinding]:
 
 
 def lint_changed(
-    wanted: Sequence[tuple[str, Path]], workers: int | None = None
+    wanted: Sequence[Wanted], workers: int | None = None
 ) -> tuple[list[StyleFinding], int]:
-    """(findings, how many had to be looked at) of templates, each with its configuration's name.
+    """(findings, how many had to be looked at).
 
     What was clean before, and is what it was, is not looked at (``redial.lint.clean``). workers:
     processes; by default one a processor, as a template takes half a second.
     """
-    digests = {clean.digest(config, path): (config, path) for config, path in wanted}
+    digests = {_digest(one): one for one in wanted}
     before = dict.fromkeys(clean.known())
     left = {digest: one for digest, one in digests.items() if digest not in before}
     processes = min(workers or os.cpu_count() or 1, len(left))
     if processes > 1:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            found = list(pool.map(_looked_at, *zip(*left.values())))
+            found = list(pool.map(_look, left.values()))
     else:
-        found = [_looked_at(config, path) for config, path in left.values()]
+        found = [_look(one) for one in left.values()]
     faulty = {digest for digest, findings in zip(left, found) if findings}
     clean.keep(digests.keys() - faulty, before)
     return [finding for findings in found for finding in findings], len(left)
+
+
+def _digest(wanted: Wanted) -> str:
+    if isinstance(wanted, Rendered):
+        return clean.digest_of_text(wanted.text)
+    return clean.digest(*wanted)
+
+
+def _look(wanted: Wanted) -> list[StyleFinding]:
+    return lint_rendered(wanted) if isinstance(wanted, Rendered) else _looked_at(*wanted)
+
+
+def lint_rendered(one: Rendered) -> list[StyleFinding]:
+    """Findings of a text, but of the case of a type's own name: CP05 takes it for a type's keyword."""
+    lines = one.text.split("\n")
+    return [
+        StyleFinding(
+            TEMPLATES / FOLDER / f"{one.key}{SUFFIX}",
+            found.line_no,
+            found.line_pos,
+            found.rule_code(),
+            f"{found.desc()} (of {one.name} as this key renders it)",
+        )
+        for found in _plain_linter().lint_string(one.text, fname=one.name).get_violations()
+        if found.rule_code() != "CP05" or lines[found.line_no - 1][found.line_pos - 1] != "["
+    ]
+
+
+@lru_cache
+def _plain_linter() -> Linter:
+    """For what is no template."""
+    plugin.register()
+    return Linter(config=FluffConfig.from_path(str(SQL), overrides={"templater": "raw"}))
 
 
 def _looked_at(config: str, path: Path) -> list[StyleFinding]:

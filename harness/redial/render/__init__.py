@@ -3,7 +3,7 @@
 from redial.render.files import check, read, write
 from redial.render.mutants import Mutant, comparator_names, find_mutant, mutant_names
 from redial.render.renderer import RenderError, render, signed_modules
-from redial.render.sides import Side, sides
+from redial.render.sides import Side, sides, signer_prefix
 
 __all__ = [
     "Mutant",
@@ -17,5 +17,6 @@ __all__ = [
     "render",
     "sides",
     "signed_modules",
+    "signer_prefix",
     "write",
 ]

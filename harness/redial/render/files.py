@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from redial.config import Config
 from redial.paths import SQL
-from redial.render.renderer import SUMS, render
+from redial.render.renderer import SUMS, RenderError, render
+from redial.render.runners import unsafe
 
 
 def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
     """Render ``config`` into ``directory``; remove what is no longer rendered there.
 
-    root: of the templates. Returns the paths whose content changed. Raises RenderError.
+    root: of the templates. Returns the paths whose content changed. Raises RenderError, also for a
+    script that some tool would cut in a wrong place: nothing is written then.
     """
     files = render(config, root)
+    if refused := _refused(files):
+        raise RenderError("; ".join(refused))
     changed = []
     for name, text in files.items():
         path = directory / name
@@ -59,10 +64,17 @@ def _present(directory: Path) -> set[str]:
     return {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
 
 
-def check(config: Config, directory: Path, root: Path = SQL) -> list[str]:
+def _refused(files: Mapping[str, str]) -> list[str]:
+    """What tools would not run as it is meant, of rendered files."""
+    scripts = {name: text for name, text in files.items() if name.endswith(".sql")}
+    return [f"{name}, {why}" for name, text in scripts.items() for why in unsafe(text)]
+
+
+def check(config: Config, directory: Path, root: Path = SQL, tools: bool = False) -> list[str]:
     """What ``directory`` and a fresh rendering differ in: empty means up to date.
 
-    root: of the templates. Raises RenderError.
+    root: of the templates. tools: say too what other tools would cut in a wrong place. Raises
+    RenderError.
     """
     files = render(config, root)
     present = _present(directory)
@@ -73,4 +85,4 @@ def check(config: Config, directory: Path, root: Path = SQL) -> list[str]:
         for name, text in files.items()
         if name in present and (directory / name).read_bytes() != text.encode()
     ]
-    return sorted(stale)
+    return sorted(stale) + (_refused(files) if tools else [])

@@ -24,18 +24,21 @@ from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedEr
 
 from redial.config import Config
 from redial.config.choices import Signing, TimerStrategy
+from redial.config.keys import KeyFileError
 from redial.paths import SQL
-from redial.render.installer import installer
+from redial.render.installer import NAME as INSTALLER
+from redial.render.installer import parts_of as installed_parts
+from redial.render.keys import KeyParts
 from redial.render.mutants import Mutant, MutantError, find_mutant
 from redial.render.quoting import literal, message_text, quote_name, single_quoted, wrapped
-from redial.render.sides import Side, sides
+from redial.render.sides import Side, sides, signer_prefix
 from redial.version import VERSION
 
 HEADER = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
 """Both settings are frozen into a module when it is created, and sqlcmd connects with
 QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (F-103)."""
 
-SCRIPTS = "99_"
+SCRIPTS = ("97_", "98_", "99_")
 """Directories of scripts that are no part of an installation begin so."""
 
 NO_CODE = re.compile(r"/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
@@ -104,7 +107,7 @@ SUMS = "SHA256SUMS"
 def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
     """Every file of ``sql/generated/<name>`` by name, in the order of installation.
 
-    ``install.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. Where the
+    ``redial.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. Where the
     target has a database of its own (``sides``), its files come first, in a folder. ``mutant``
     names a known-bad variant of ``sql/mutants``; strategy ``article`` is the mutant of that name.
     Raises RenderError naming template file and line.
@@ -122,7 +125,7 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
 def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> dict[str, str]:
     """The files of one database, their names without its folder."""
     change = _mutant(config, root, mutant)
-    environment = new_environment(config, here)
+    environment = new_environment(config, here, root, change)
     sources = _sources(root, change, environment, here)
     every = _scan(root / "templates")
     known = frozenset(source.object_kind for source in every)
@@ -140,22 +143,28 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
 
     def rendered(source: _Source, content_hash: str) -> str:
         environment.loader = parts_of(source.root)  # the same one: what is included is read once
-        return HEADER + _render_one(environment, source, change, content_hash)
+        text = _render_one(environment, source, change, content_hash)
+        return text if source.output == INSTALLER else HEADER + text
 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
     environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
-    late = [s for s in sources if s not in parts or _is_late(s.path.read_text(encoding="utf-8"))]
-    again = {source: rendered(source, digest) for source in late}
-    files = {source.output: again.get(source) or parts[source] for source in sources}
-    return _with_installer(files, config, here)
+    late = [s for s in parts if _is_late(s.path.read_text(encoding="utf-8"))]
+    files = {s.output: parts[s] for s in parts} | {s.output: rendered(s, digest) for s in late}
+    environment.globals["parts"] = list(installed_parts(files, HEADER))
+    return files | {s.output: rendered(s, digest) for s in sources if s not in parts}
+
+
+def output_of(template: Path) -> str:
+    """Name of the file a template of ``NN_area`` is rendered to."""
+    return _Source(template.parents[1], template.parent.name, template.name).output
 
 
 def template_files(config: Config, root: Path = SQL) -> list[Path]:
     """The templates this configuration installs, over all its databases. Raises RenderError."""
     found: dict[Path, None] = {}
     for here in sides(config):
-        environment = new_environment(config, here)
+        environment = new_environment(config, here, root)
         for source in _sources(root, Mutant("", ""), environment, here):
             found[source.root / source.area / source.file] = None
     return list(found)
@@ -216,14 +225,6 @@ def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
         return find_mutant(root, name) if name else Mutant("", "")
     except MutantError as error:
         raise RenderError(f"mutants/mutants.toml:1: {error}") from error
-
-
-def _with_installer(files: dict[str, str], config: Config, here: Side) -> dict[str, str]:
-    """Add the one-file installer, which is the parts in order."""
-    parts = {name: text for name, text in files.items() if re.match(r"\d\d_", name)}
-    database = None if here.initiator else quote_name(config.target.database or "")
-    files["install.sql"] = installer(parts, HEADER, _stamp(config), database)
-    return files
 
 
 def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -> list[_Source]:
@@ -296,14 +297,22 @@ class _Compiled(BytecodeCache):
 _COMPILED = _Compiled()
 
 
-def new_environment(config: Config, here: Side | None = None) -> Environment:
-    """Strict undefined: a misspelt variable is an error, never an empty string in a script."""
+def new_environment(
+    config: Config, here: Side | None = None, root: Path = SQL, change: Mutant | None = None
+) -> Environment:
+    """Strict undefined: a misspelt variable is an error, never an empty string in a script.
+
+    root: of the templates, as ``change`` changes them.
+    """
+    templates = root / "templates"
+    loader = _Parts([templates], change or Mutant("", ""))
     environment = Environment(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,  # T-SQL, quoted by the filters below
+        loader=loader,
         bytecode_cache=_COMPILED,
     )
     environment.filters.update(
@@ -317,8 +326,10 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
     environment.globals.update(
         c=config,
         here=here or sides(config)[-1],
+        per_key=KeyParts(environment, config, templates, loader),
         signed=[],
-        signer_prefix=f"redial_{config.name}_signing_",
+        parts=[],
+        signer_prefix=signer_prefix(config),
         unseen=_unseen(config),
         own=lambda name: f"{schema}.{quote_name(name)}",
         stamp=_stamp(config),
@@ -355,15 +366,16 @@ def _render_one(
     shown = f"{source.root.name}/{source.area}/{source.file}"
     try:
         text = _template(environment, source, change).render(content_hash=content_hash)
-    except MutantError as error:
+    except (MutantError, KeyFileError) as error:
         raise RenderError(f"{shown}:1: {error}") from error
     except TemplateSyntaxError as error:
-        raise RenderError(f"{shown}:{error.lineno}: {error.message}") from error
+        where = f"{source.root.name}/{error.name}" if error.name else shown
+        raise RenderError(f"{where}:{error.lineno}: {error.message}") from error
     except TemplateNotFound as error:
         raise RenderError(f"{shown}:1: template not found: {error.name}") from error
     except (UndefinedError, TemplateError) as error:
         raise RenderError(f"{shown}:{_line_of(error, str(path))}: {error}") from error
-    if not text.rstrip().endswith("GO"):
+    if source.output != INSTALLER and not text.rstrip().endswith("GO"):
         raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
     return text
 

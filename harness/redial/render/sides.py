@@ -14,8 +14,8 @@ AREAS = {
     "72_send": "initiator",
     "74_initiator": "initiator",
     "75_hook": "target",
-    "75_pool": "initiator",
-    "76_target": "target",
+    "76_pool": "initiator",
+    "77_target": "target",
 }
 """Template directories whose every object belongs to one side. The tables are the same on both, so
 that whatever is installed finds what it names; other templates ask ``here`` in their first line."""
@@ -81,3 +81,8 @@ def sides(config: Config) -> list[Side]:
     if config.target.database is None:
         return [side(True, True, "")]
     return [side(False, True, "target/"), side(True, False, "")]
+
+
+def signer_prefix(config: Config) -> str:
+    """How the names of the certificates begin that sign this configuration's procedures (79_code_signing)."""
+    return f"redial_{config.name}_signing_"

@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     | ( " [^"]*+ (?: "" [^"]*+ )*+ " )                              # 7 double quotes
     | ( <> | != | <= | >= | !< | !> | [-+*/%&|^] = | :: | /\* | [-+*/%&|^~=<>(),.;:{}] )  # 8
     | ( [$\xa2-\xa5\u09f2\u09f3\u0e3f\u17db\u20a0-\u20c0\ufdfc\ufe69\uff04\uffe0\uffe1\uffe5\uffe6]
-        [0-9]* \.? [0-9]* )                                            # 9 money
+        (?: [+-] (?=[.]?[0-9]) | BLANK*+ (?=[0-9]) )? [0-9]* \.? [0-9]* )   # 9 money
     | ( \Z )                                                        # 10 the end
     | ( . )                                                         # 11 nothing we know
     )

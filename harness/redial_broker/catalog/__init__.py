@@ -36,6 +36,5 @@ import redial_broker.catalog.type_views
 import redial_broker.catalog.xml_views  # noqa: F401
 from redial_broker.catalog.deadlock_xml import Report, report
 from redial_broker.catalog.functions import catalog_function
-from redial_broker.catalog.refused import REFUSED_PROCEDURES
 
-__all__ = ["REFUSED_PROCEDURES", "Report", "catalog_function", "report"]
+__all__ = ["Report", "catalog_function", "report"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.views import view
 from redial_broker.engine.collation import DEFAULT_COLLATION
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.columns import Column
+from redial_broker.engine.storage import Table
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.type_facts import SYSNAME_ID, max_length, precision_scale, type_id
 from redial_broker.exec.objects import SYSTEM_VIEWS, Constraint, TableType, View

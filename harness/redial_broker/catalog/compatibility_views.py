@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from redial_broker.catalog.object_views import object_row, seen_objects
-from redial_broker.catalog.views import view
+from redial_broker.catalog.views import system_id, view
+from redial_broker.engine.differences import differs
+from redial_broker.engine.types import INT, ResultColumn, nvarchar, sql_type
 from redial_broker.exec.database import Database
-from redial_broker.exec.objects import SYSTEM_VIEWS
+from redial_broker.exec.objects import MASTER_TABLES, SYSTEM_VIEWS, VirtualTable
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
@@ -82,3 +84,28 @@ def sysdatabases(session: SessionState, db: Database) -> Iterable[RowValues]:
     places = [names.index(name) for name in wanted]
     for row in databases.compute(session, db):
         yield tuple(row[place] for place in places)
+
+
+differs(
+    "master.dbo.spt_values",
+    "No page describes it. It has the rows scripts count with, the numbers 0 to 2047 of type P, "
+    "and none of the others.",
+)
+
+NUMBERS = [(None, n, "P  ", n // 8 + 1, 1 << n % 8, 0) for n in range(2048)]
+"""Rows of spt_values: a number, and where its bit is in a string of bytes."""
+
+MASTER_TABLES["spt_values"] = VirtualTable(
+    "spt_values",
+    "dbo",
+    [
+        ResultColumn("name", nvarchar(35), True),
+        ResultColumn("number", INT, False),
+        ResultColumn("type", sql_type("nchar", 3), False),
+        ResultColumn("low", INT, True),
+        ResultColumn("high", INT, True),
+        ResultColumn("status", INT, True),
+    ],
+    lambda session, database: list(NUMBERS),
+    system_id("dbo.spt_values"),
+)

@@ -6,11 +6,11 @@ what is refused by name.
 
 from __future__ import annotations
 
-from redial_broker.catalog.refused import REFUSED_PROCEDURES
 from redial_broker.catalog.views import COMPUTED, CONSTANT, DECLARED, REFUSED_COLUMN, DeclaredView
+from redial_broker.exec import documented
+from redial_broker.exec.execute import DYNAMIC_PROCEDURES
 from redial_broker.exec.objects import (
     CATALOG_FUNCTIONS,
-    REFUSED_VIEWS,
     SYSTEM_PROCEDURES,
     SYSTEM_VIEWS,
     TABLE_FUNCTIONS,
@@ -51,10 +51,17 @@ def page() -> str:
         ("Functions that read the catalog", CATALOG_FUNCTIONS),
         ("Table-valued functions", TABLE_FUNCTIONS),
         ("System procedures", SYSTEM_PROCEDURES),
-        ("System procedures refused by name", REFUSED_PROCEDURES - SYSTEM_PROCEDURES.keys()),
+        (
+            "System procedures refused by name",
+            documented.names("procedures") - SYSTEM_PROCEDURES.keys() - DYNAMIC_PROCEDURES.keys(),
+        ),
         (
             "System views refused by name",
-            {name for name in REFUSED_VIEWS if ("sys", name) not in SYSTEM_VIEWS},
+            {
+                name
+                for name in documented.names("views") - TABLE_FUNCTIONS.keys()
+                if ("sys", name) not in SYSTEM_VIEWS
+            },
         ),
     ):
         lines += [f"### {title}", "", ", ".join(sorted(names, key=str.lower)), ""]

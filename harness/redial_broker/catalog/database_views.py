@@ -190,6 +190,38 @@ def database_files(session: SessionState, db: Database) -> Iterable[RowValues]:
         yield number, int(log), kind, int(not log), name, path
 
 
+@view(
+    "sys.master_files",
+    """
+database_id int
+file_id int
+file_guid uniqueidentifier? = None
+type tinyint
+type_desc nvarchar(60)?
+data_space_id int
+name sysname
+physical_name nvarchar(260)
+state tinyint? = 0
+state_desc nvarchar(60)? = 'ONLINE'
+- size int
+- max_size int
+- growth int
+is_media_read_only bit = 0
+is_read_only bit = 0
+is_sparse bit = 0
+- is_percent_growth bit
+is_name_reserved bit = 0""",
+)
+def master_files(session: SessionState, db: Database) -> Iterable[RowValues]:
+    """The files of all databases, for who may make databases or see every definition."""
+    rights = ("CREATE ANY DATABASE", "ALTER ANY DATABASE", "VIEW ANY DEFINITION")
+    if not any(has_server_permission(session, right) for right in rights):
+        return
+    for database in sorted(db.server.databases.values(), key=lambda item: item.id):
+        for row in database_files(session, database):
+            yield database.id, *row
+
+
 def files_of(db: Database) -> list[tuple[str, str, str]]:
     """(logical name, path, ROWS or LOG) of a database's files."""
     found = list(db.options["files"])

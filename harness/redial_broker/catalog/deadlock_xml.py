@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial_broker.engine.clock import EPOCH
 from redial_broker.engine.ids import short_hash
 from redial_broker.engine.locks import Deadlock, Resource
+from redial_broker.engine.state import definition
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 
@@ -38,6 +39,7 @@ NO_ATTENTION = "1900-01-01T00:00:00"
 HANDLE_BYTES = 44
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Report:
     """One deadlock report."""
@@ -173,7 +175,7 @@ class _Builder:
         """The batch text, or for an RPC the procedure by database and object id."""
         if session.background:
             return ""
-        if not getattr(session, "rpc", False):
+        if not session.rpc:
             return session.input_buffer
         found = session.database.resolve(
             None, session.input_buffer.split(".")[-1].strip("[]"), session

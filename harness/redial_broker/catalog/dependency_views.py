@@ -12,7 +12,7 @@ from redial_broker.catalog.visibility import sees_definitions
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
-from redial_broker.engine.types import ResultColumn
+from redial_broker.engine.types import NVARCHAR_MAX, SYSNAME, ResultColumn
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.dependencies import references_of, referrers, resolved, schema_bound
@@ -209,5 +209,13 @@ def referenced_entities(session: SessionState, values: list[Any]) -> list[RowVal
     return rows
 
 
-TABLE_FUNCTIONS["dm_sql_referencing_entities"] = (_REFERENCING, referencing_entities)
-TABLE_FUNCTIONS["dm_sql_referenced_entities"] = (_REFERENCED, referenced_entities)
+TABLE_FUNCTIONS["dm_sql_referencing_entities"] = (
+    _REFERENCING,
+    referencing_entities,
+    (NVARCHAR_MAX, SYSNAME),
+)
+TABLE_FUNCTIONS["dm_sql_referenced_entities"] = (
+    _REFERENCED,
+    referenced_entities,
+    (NVARCHAR_MAX, SYSNAME),
+)

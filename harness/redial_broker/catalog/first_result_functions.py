@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redial_broker.catalog.procedures.arguments import result_columns
 from redial_broker.catalog.procedures.first_result import COLUMNS, describe_row, first_result
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import INT, NVARCHAR_MAX, TINYINT
 from redial_broker.exec.objects import TABLE_FUNCTIONS, Procedure
 
 if TYPE_CHECKING:
@@ -61,5 +62,9 @@ def of_object(session: SessionState, values: list[Any]) -> list[RowValues]:
     return describe(session, f"EXECUTE [{found.schema}].[{found.name}]", "")
 
 
-TABLE_FUNCTIONS["dm_exec_describe_first_result_set"] = (_ALL, of_text)
-TABLE_FUNCTIONS["dm_exec_describe_first_result_set_for_object"] = (_ALL, of_object)
+TABLE_FUNCTIONS["dm_exec_describe_first_result_set"] = (
+    _ALL,
+    of_text,
+    (NVARCHAR_MAX, NVARCHAR_MAX, TINYINT),
+)
+TABLE_FUNCTIONS["dm_exec_describe_first_result_set_for_object"] = (_ALL, of_object, (INT, TINYINT))

@@ -11,7 +11,8 @@ from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.views import view
 from redial_broker.catalog.visibility import text_of
 from redial_broker.engine.collation import DEFAULT_COLLATION
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.columns import Column
+from redial_broker.engine.storage import Table
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.type_facts import catalog_name, max_length, precision_scale

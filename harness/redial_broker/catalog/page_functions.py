@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from redial_broker.catalog.procedures.arguments import result_columns
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import INT, SMALLINT, SYSNAME
 from redial_broker.exec.objects import TABLE_FUNCTIONS
 from redial_broker.exec.security import has_permission
 
@@ -94,4 +95,8 @@ def physical_stats(session: SessionState, arguments: list[Any]) -> Iterable[RowV
         )
 
 
-TABLE_FUNCTIONS["dm_db_index_physical_stats"] = (_COLUMNS, physical_stats)
+TABLE_FUNCTIONS["dm_db_index_physical_stats"] = (
+    _COLUMNS,
+    physical_stats,
+    (SMALLINT, INT, INT, INT, SYSNAME),
+)

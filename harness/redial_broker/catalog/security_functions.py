@@ -9,7 +9,7 @@ from redial_broker.catalog.functions import function
 from redial_broker.catalog.names import find_object, split_name
 from redial_broker.catalog.visibility import visible
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.types import SYSNAME, ResultColumn, nvarchar, sql_type
+from redial_broker.engine.types import NVARCHAR_MAX, SYSNAME, ResultColumn, nvarchar, sql_type
 from redial_broker.exec.ddl.permissions import column_number, object_kind
 from redial_broker.exec.ddl.securables import BROKER_KINDS, KEY_KINDS
 from redial_broker.exec.objects import TABLE_FUNCTIONS
@@ -278,7 +278,7 @@ def my_permissions(session: SessionState, arguments: list[Any]) -> Iterable[RowV
     return found
 
 
-TABLE_FUNCTIONS["fn_my_permissions"] = (_MINE, my_permissions)
+TABLE_FUNCTIONS["fn_my_permissions"] = (_MINE, my_permissions, (NVARCHAR_MAX, SYSNAME))
 
 _BUILT_IN = [
     ResultColumn("class_desc", nvarchar(60), True),
@@ -306,4 +306,4 @@ def builtin_permissions(session: SessionState, arguments: list[Any]) -> Iterable
             )
 
 
-TABLE_FUNCTIONS["fn_builtin_permissions"] = (_BUILT_IN, builtin_permissions)
+TABLE_FUNCTIONS["fn_builtin_permissions"] = (_BUILT_IN, builtin_permissions, (SYSNAME,))

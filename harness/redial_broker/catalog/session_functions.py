@@ -9,6 +9,7 @@ from redial_broker.catalog.deadlock_xml import sql_handle
 from redial_broker.catalog.procedures.arguments import result_columns
 from redial_broker.catalog.runtime_views import sessions
 from redial_broker.catalog.views import VIEW_SERVER_STATE
+from redial_broker.engine.types import INT, SMALLINT, varbinary
 from redial_broker.exec.objects import TABLE_FUNCTIONS, Module
 from redial_broker.exec.security import has_server_permission
 
@@ -61,7 +62,7 @@ def event_of(x: Any) -> tuple[str, int, str | None]:
     """(event type, parameters, text) of what a session's client sent last."""
     if not x.input_buffer:
         return "No Event", 0, None
-    return ("RPC Event" if getattr(x, "rpc", False) else "Language Event"), 0, x.input_buffer
+    return ("RPC Event" if x.rpc else "Language Event"), 0, x.input_buffer
 
 
 def input_buffer(session: SessionState, arguments: list[Any]) -> Iterable[RowValues]:
@@ -75,6 +76,6 @@ def input_buffer(session: SessionState, arguments: list[Any]) -> Iterable[RowVal
     return []
 
 
-TABLE_FUNCTIONS["dm_exec_sql_text"] = (_TEXT, sql_text)
-TABLE_FUNCTIONS["fn_get_sql"] = (_TEXT, sql_text)
-TABLE_FUNCTIONS["dm_exec_input_buffer"] = (_BUFFER, input_buffer)
+TABLE_FUNCTIONS["dm_exec_sql_text"] = (_TEXT, sql_text, (varbinary(64),))
+TABLE_FUNCTIONS["fn_get_sql"] = (_TEXT, sql_text, (varbinary(64),))
+TABLE_FUNCTIONS["dm_exec_input_buffer"] = (_BUFFER, input_buffer, (SMALLINT, INT))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from redial_broker.catalog.views import view
 from redial_broker.engine.collation import DEFAULT_COLLATION
+from redial_broker.engine.differences import differs
 from redial_broker.engine.types import sql_type
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.type_facts import (
@@ -118,3 +119,29 @@ def table_types(session: SessionState, db: Database) -> Iterable[RowValues]:
     for item in sorted(db.types.values(), key=lambda t: t.user_type_id):
         if isinstance(item, TableType):
             yield (*user_type_row(db, item), item.type_table_id)
+
+
+differs(
+    "assemblies",
+    "sys.assemblies has no row: CREATE ASSEMBLY is refused, and the server's own "
+    "Microsoft.SqlServer.Types is not there, as its types are not.",
+)
+
+
+@view(
+    "sys.assemblies",
+    """
+name sysname
+principal_id int?
+assembly_id int
+clr_name nvarchar(4000)?
+permission_set tinyint?
+permission_set_desc nvarchar(60)?
+is_visible bit
+create_date datetime
+modify_date datetime
+is_user_defined bit?""",
+)
+def assemblies(session: SessionState, db: Database) -> Iterable[RowValues]:
+    """None; Flyway asks it whether a schema is empty."""
+    return ()

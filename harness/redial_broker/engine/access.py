@@ -157,15 +157,15 @@ class Access:
             keys = list(entries)
         else:
             keys = entries.irange(start, stop, inclusive)  # type: ignore[assignment]  # read once
-        ghosts = [
+        ghosts = [  # in order: who deleted first makes no difference to what is read
             key
-            for key in index.ghosts
+            for key in sorted(index.ghosts)
             if writers[key][0] is not transaction and inside(key, prefix, low, high)
         ]
         if index.versions:
             ghosts += [
                 key
-                for key in index.versions
+                for key in sorted(index.versions)
                 if key not in entries and key not in writers and inside(key, prefix, low, high)
             ]
         if after is not None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import heapq
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import MISSING, Journal, Part
+from redial_broker.engine.seventh_digit import PER_SECOND, moved
+from redial_broker.engine.state import SAME, derived, journaled, made, state
 
 if TYPE_CHECKING:
     from redial_broker.engine.transactions import Transaction
@@ -26,6 +28,7 @@ class VirtualClock:
 
     def __init__(self, start: float = 0.0) -> None:
         self.seconds = start
+        self._told = 0.0, EPOCH  # the moment asked for last: time rarely moves between questions
 
     def now(self) -> float:
         """Seconds since EPOCH."""
@@ -33,7 +36,9 @@ class VirtualClock:
 
     def utc(self) -> datetime:
         """The current moment, naive UTC."""
-        return EPOCH + timedelta(seconds=self.seconds)
+        if self.seconds != self._told[0]:
+            self._told = self.seconds, moved(EPOCH, round(self.seconds * PER_SECOND))
+        return self._told[1]
 
     def advance(self, seconds: float) -> None:
         """Move time forward. Raises ValueError for a negative step."""
@@ -55,8 +60,8 @@ class RealClock:
         return time.monotonic() + self._offset
 
     def utc(self) -> datetime:
-        """The current moment, naive UTC."""
-        return EPOCH + timedelta(seconds=self.now())
+        """The current moment, naive UTC, to 100 ns as SYSUTCDATETIME tells it."""
+        return moved(EPOCH, round(self.now() * PER_SECOND))
 
 
 class Timers(Part):
@@ -66,6 +71,11 @@ class Timers(Part):
     """
 
     __slots__ = ("_heap", "_journal", "_order", "entries")
+    STATE = state(
+        journaled("entries", show=lambda entries: sorted(entries.items(), key=repr)),
+        derived("_heap", "_order", why="an order of ``entries`` that the real clock uses"),
+        made("_journal", hidden=SAME),
+    )
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -123,7 +133,3 @@ class Timers(Part):
         for entry in due:
             self._journal.put(None, self, entries, entry, MISSING)
         return due
-
-    def content(self) -> Any:
-        """Armed timers, with their due times (virtual time does not move between steps)."""
-        return sorted(self.entries.items(), key=repr)

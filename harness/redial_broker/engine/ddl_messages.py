@@ -43,6 +43,7 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
         10,
         "Warning: The certificate you created is not yet valid; its start date is in the future.",
     ),
+    10735: (15, "Incorrect WHERE clause for filtered index '%s' on table '%s'."),
     2752: (16, "Identity column '%s' contains invalid SEED."),
     2753: (16, "Identity column '%s' contains invalid INCREMENT."),
     8141: (
@@ -191,6 +192,8 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     2742: (16, "SET DATEFIRST %s is out of range."),
     2501: (16, 'Cannot find a table or object with the name "%s". Check the system catalog.'),
     2571: (14, "User '%s' does not have permission to run DBCC %s."),
+    2560: (16, "Parameter %d is incorrect for this DBCC statement."),
+    2583: (16, "An incorrect number of parameters was given to the DBCC statement."),
     2706: (11, "Table '%s' does not exist."),
     2767: (16, "Could not locate statistics '%s' in the system catalogs."),
     2761: (16, "The ROWGUIDCOL property can only be specified on the uniqueidentifier data type."),

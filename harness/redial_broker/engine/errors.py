@@ -55,6 +55,7 @@ class SqlError(Exception):
         self.returns: int | None = None  # what the system procedure that raised it returns
         self.ignored = False  # a duplicate key an index with IGNORE_DUP_KEY leaves out
         self.partial: tuple[object, list[Any]] | None = None  # (who projects, rows before it)
+        self.reached: list[Any] | None = None  # images of the rows a change was through with
         self.sent: int | None = None  # rows of the result set the failing statement has begun
         self.before: tuple[SqlError, ...] = ()  # messages the client gets first; CATCH sees none
         super().__init__(self.text)

@@ -8,11 +8,10 @@ record suffice for data; small volatile parts (lock entries, sessions) are saved
 
 from __future__ import annotations
 
-import marshal
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import Stateful, machinery, word
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -29,21 +28,21 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING", "__slots
 
 _PUT, _ASSIGN, _RESTORE = range(3)
 
-_MARSHAL_VERSION = 2
-"""The last one that writes values and nothing of how they are shared in memory."""
 
-
-class Part:
+@machinery
+class Part(Stateful):
     """A piece of the instance's state that is hashed and rewound as a unit.
 
-    Subclasses that are saved whole implement ``memento`` and ``restore``; those that count for the
-    state hash implement ``content``, a nested tuple of plain values that is equal for equal states.
-    Any: a memento is for its own part's ``restore`` only, and a content for the hash.
+    What is rewound and what is hashed follows from each subclass' ``STATE``. The content is a
+    nested tuple of plain values that is equal for equal states. Any: a memento is for its own
+    part's ``restore`` only, and a content for the hash.
     """
 
     __slots__ = ("changes", "digest", "saved_step")
+    _abstract = True
 
     def __init__(self) -> None:
+        self.shown_once = None
         self.changes = 0
         """How many entries were put so far, rewound or not: equal means nothing was put since."""
         self.digest: bytes | None = None
@@ -57,27 +56,10 @@ class Part:
                 return f"{type(self).__name__} {found}"
         return type(self).__name__
 
-    def memento(self) -> Any:
-        """Everything ``restore`` needs to bring this part back."""
-        raise NotImplementedError
-
-    def restore(self, memento: Any) -> None:
-        """Put back what ``memento`` returned."""
-        raise NotImplementedError
-
-    def content(self) -> Any:
-        """Canonical content for the state hash; None when the part does not count."""
-        return None
-
     def hash(self) -> bytes:
         """Digest of ``content``, cached until the part changes (independent of PYTHONHASHSEED)."""
         if self.digest is None:
-            content = self.content()
-            try:
-                plain = marshal.dumps(content, _MARSHAL_VERSION)
-            except ValueError:  # dates, decimals and the like
-                plain = repr(content).encode()
-            self.digest = blake2b(plain, digest_size=8).digest()
+            self.digest = word(self.content())
         return self.digest
 
 
@@ -85,14 +67,16 @@ class Journal:
     """Applies changes and remembers how to undo them.
 
     log: undo records (kind, part, what is changed, its key, the old value, the part's digest).
+    counted: what counts for the state hash beside what always does (``state.COUNTED``).
     """
 
-    __slots__ = ("log", "recording", "step")
+    __slots__ = ("counted", "log", "recording", "step")
 
     def __init__(self) -> None:
         self.recording = False
         self.log: list[tuple[Any, ...]] = []
         self.step = 0
+        self.counted: frozenset[str] = frozenset()
 
     def put(
         self,

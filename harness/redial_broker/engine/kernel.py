@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
 
 from redial_broker.engine.access import Access
 from redial_broker.engine.clock import RealClock, Timers, VirtualClock
+from redial_broker.engine.hobts import HobtIds
 from redial_broker.engine.journal import Journal
 from redial_broker.engine.locks import LockManager
 from redial_broker.engine.meter import Meter
-from redial_broker.engine.storage import FIRST_HOBT
 from redial_broker.engine.switches import of_an_instance, value
 from redial_broker.engine.transactions import TransactionManager
 
@@ -34,4 +33,4 @@ class Engine:
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
         self.access = Access(self.locks, self.meter)
-        self.hobt_ids = count(FIRST_HOBT + 39 * 65536, 65536)
+        self.hobt_ids = HobtIds(self.journal)

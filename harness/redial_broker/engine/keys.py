@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from redial_broker.engine.collation import collation_key, find_collation, guid_key
 
 if TYPE_CHECKING:
+    from redial_broker.engine.columns import Column
     from redial_broker.engine.needs import Edge, IndexKey
-    from redial_broker.engine.storage import Column
 
 
 class Descending:

@@ -10,6 +10,7 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
     103: (15, "The %s that starts with '%s' is too long. Maximum length is %d."),
     105: (15, "Unclosed quotation mark after the character string '%s'."),
     111: (15, "'%s' must be the first statement in a query batch."),
+    112: (15, "Variables are not allowed in the %s statement."),
     116: (
         16,
         "Only one expression can be specified in the select list when the subquery is "
@@ -59,6 +60,7 @@ LANGUAGE_MESSAGES: dict[int, tuple[int, str]] = {
     207: (16, "Invalid column name '%s'."),
     208: (16, "Invalid object name '%s'."),
     209: (16, "Ambiguous column name '%s'."),
+    210: (16, "Conversion failed when converting datetime from binary/varbinary string."),
     213: (16, "Column name or number of supplied values does not match table definition."),
     217: (
         16,

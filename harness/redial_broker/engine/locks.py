@@ -8,12 +8,13 @@ A resource is a tuple whose first item is its kind, for example ``("KEY", hobt_i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.lock_modes import COMPATIBLE, combine
+from redial_broker.engine.state import SAME, derived, journaled, made, saved, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,32 +42,31 @@ class Request:
     converts: bool
 
 
+def _holders(granted: dict[Transaction, str]) -> list[tuple[str, str]]:
+    """Holders by session; their order does not matter."""
+    return sorted([(str(t.owner.id), mode) for t, mode in granted.items()])
+
+
+def _waiters(waiting: list[Request]) -> list[tuple[str, str, bool]]:
+    """Who waits, in the order of the queue."""
+    return [(str(r.transaction.owner.id), r.mode, r.converts) for r in waiting]
+
+
 class Resource(Part):
     """One lockable thing: who has it, who waits for it in which order."""
 
     __slots__ = ("granted", "key", "waiting")
+    STATE = state(
+        made("key"),
+        saved("granted", copy=dict, show=_holders),
+        saved("waiting", copy=list, show=_waiters),
+    )
 
     def __init__(self, key: LockKey) -> None:
         super().__init__()
         self.key = key
         self.granted: dict[Transaction, str] = {}
         self.waiting: list[Request] = []
-
-    def memento(self) -> Any:
-        """Holders and waiters."""
-        return dict(self.granted), self.waiting[:]
-
-    def restore(self, memento: Any) -> None:
-        """Put holders and waiters back."""
-        self.granted, self.waiting = memento
-
-    def content(self) -> Any:
-        """Holders by session (order does not matter), waiters in queue order."""
-        return (
-            self.key,
-            sorted((str(t.owner.id), mode) for t, mode in self.granted.items()),
-            [(str(r.transaction.owner.id), r.mode, r.converts) for r in self.waiting],
-        )
 
 
 @dataclass(slots=True)
@@ -90,6 +90,15 @@ class Deadlock:
     waits: list[tuple[Transaction, Resource, str]]
 
 
+def _session_id(held: tuple[Transaction, str]) -> int:
+    return held[0].owner.id
+
+
+def _all_locks(resources: dict[LockKey, Resource]) -> list[bytes]:
+    """All resources, in an order of their own."""
+    return sorted([resource.digest or resource.hash() for resource in resources.values()])
+
+
 class LockManager(Part):
     """Grants, queues, converts and releases locks; chooses deadlock victims."""
 
@@ -103,6 +112,17 @@ class LockManager(Part):
         "running",
         "timers",
         "weighs_group_waits",
+    )
+    STATE = state(
+        journaled("resources", show=_all_locks),
+        journaled("deadlocks"),
+        derived(
+            "range_locks",
+            why="once true it stays so: it only makes inserts look at gaps that nobody may hold",
+        ),
+        derived("running", why="nobody runs between two steps"),
+        made("_journal", "_now", "timers", "on_deadlock", hidden=SAME),
+        made("weighs_group_waits", hidden="a switch, which no statement changes"),
     )
 
     def __init__(self, journal: Journal, now: Callable[[], float], timers: Timers) -> None:
@@ -340,7 +360,10 @@ class LockManager(Part):
 
     # ------------------------------------------------------------------ deadlocks
     def blockers(self, transaction: Transaction) -> list[Transaction]:
-        """Whom a waiting transaction waits for: incompatible holders, then waiters ahead of it."""
+        """Whom a waiting transaction waits for: incompatible holders, then waiters ahead of it.
+
+        Holders in the order of their sessions: who came first counts for no state.
+        """
         wait = transaction.owner.wait
         if wait is None or wait.kind != "lock":
             return []
@@ -348,7 +371,7 @@ class LockManager(Part):
         asker = request.transaction  # a session-owned application lock has another owner
         found = [
             owner
-            for owner, mode in resource.granted.items()
+            for owner, mode in sorted(resource.granted.items(), key=_session_id)
             if owner is not asker and (request.mode, mode) not in COMPATIBLE
         ]
         for other in resource.waiting:
@@ -405,10 +428,6 @@ class LockManager(Part):
             return False
 
         return path if visit(start) else None
-
-    def content(self) -> Any:
-        """All resources, in an order of their own, and how many deadlocks there were."""
-        return self.deadlocks, sorted(resource.hash() for resource in self.resources.values())
 
     def release_since(self, transaction: Transaction, count: int) -> None:
         """Give back every lock taken after the first ``count``; conversions of those stay."""

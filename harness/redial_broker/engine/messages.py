@@ -106,6 +106,10 @@ MESSAGES: dict[int, tuple[int, str]] = {
         "Multiple identity columns specified for table '%s'. Only one identity column per"
         " table is allowed.",
     ),
+    2748: (
+        16,
+        "Cannot specify %s data type (parameter %d) as a substitution parameter.",
+    ),
     2749: (
         16,
         "Identity column '%s' must be of data type int, bigint, smallint, tinyint, or "

@@ -8,112 +8,45 @@ there before: that is all a versioned read or a lock elision needs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from sortedcontainers import SortedDict
 
+from redial_broker.engine.columns import PLAIN_OPTIONS, Check, Column, Statistic
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.hobts import HobtIds
 from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.keys import key_part
+from redial_broker.engine.state import SAME, derived, journaled, made, plain, state
 from redial_broker.engine.transactions import Transaction
-from redial_broker.engine.types import SqlType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redial_broker.engine.needs import Home, IndexKey, Ordered, RowValues
 
-FIRST_HOBT = 72057594037927936
-"""Heap-or-B-tree ids of user objects start here on a server."""
+
+def _rows(index: Index) -> list[tuple[IndexKey, Any]]:
+    """The entries of an index; rowversions only where T-SQL can read them."""
+    table = index.table
+    if not (index.clustered and table.hash_mask) or "rowversions" in table.journal.counted:
+        return list(index.entries.items())
+    return [
+        (key, tuple([v for i, v in enumerate(row) if i not in table.hash_mask]))
+        for key, row in index.entries.items()
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """A computed column."""
-
-    text: str
-    """In parentheses."""
-    persisted: bool
-    """As stated."""
-    value: Callable[[Any, RowValues], Any]
-    """(session, row) -> value, over a row whose other columns are there."""
-    bind: Callable[[list[Column]], Callable[[Any, RowValues], Any]]
-    """Gives ``value`` for another column list."""
-    names: frozenset[str] = frozenset()
-    """lower-case names of the columns it reads. Any: the session is only handed on here, and the
-    value is one of T-SQL."""
+def _marks(writers: dict[IndexKey, tuple[Transaction, Any]]) -> list[tuple[str, str, str]]:
+    """Who has an uncommitted change where, and what stood there before."""
+    return sorted([(repr(k), str(t.owner.id), repr(b)) for k, (t, b) in writers.items()])
 
 
-@dataclass(slots=True)
-class Column:
-    """One column."""
-
-    name: str
-    type: SqlType
-    nullable: bool = True
-    identity: tuple[int, int] | None = None
-    """(seed, step)."""
-    default: Callable[[Any], Any] | None = None
-    """Callable (session) -> value, set by the executor."""
-    default_name: str = ""
-    default_text: str = ""
-    rowversion: bool = False
-    rowguid: bool = False
-    computed: Computed | None = None
-    """How its value follows from the others."""
-    sparse: bool = False
-    case_sensitive: bool = False
-    collation: str = ""
-    user_type: str = ""
-    """"sysname" or the schema.name of the alias type it was declared with, "" otherwise."""
+def _sorted_items(mapping: dict[Any, Any]) -> list[tuple[str, str]]:
+    return sorted([(repr(key), repr(value)) for key, value in mapping.items()]) if mapping else []
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A CHECK constraint."""
-
-    name: str
-    accepts: Callable[[Any, RowValues], bool | None]
-    """(session, row) -> True, False or None (unknown: accepted)."""
-    text: str = ""
-    column: str = ""
-    """Name of the column it was written on, "" for one of the table."""
-    names: frozenset[str] = frozenset()
-    """lower-case names of the columns it reads."""
-    bind: Callable[[list[Column]], Callable[[Any, RowValues], bool | None]] | None = None
-    """Gives ``accepts`` for another column list."""
-    enabled: bool = True
-    """Not NOCHECK."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statistic:
-    """Statistics made by CREATE STATISTICS: a name and columns, nothing gathered."""
-
-    name: str
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """Options of an index as sys.indexes shows them (CREATE INDEX page).
-
-    ignore_dup_key, row_locks and page_locks have an effect; the others are about pages and speed,
-    and there are no pages here.
-    """
-
-    fill_factor: int = 0
-    padded: bool = False
-    ignore_dup_key: bool = False
-    row_locks: bool = True
-    page_locks: bool = True
-    sequential: bool = False
-    compression: str = "NONE"
-
-
-PLAIN_OPTIONS = IndexOptions()
+_OF_TABLE = "the table it is of shows it"
 
 
 class Index(Part):
@@ -148,6 +81,31 @@ class Index(Part):
         "where",
         "where_text",
         "writers",
+    )
+    STATE = state(
+        made("name"),
+        journaled("entries", of=_rows),
+        journaled("writers", show=_marks),
+        journaled("ghosts", "versions", show=_sorted_items),
+        made(
+            "bind",
+            "clustered",
+            "columns",
+            "constraint",
+            "descending",
+            "disabled",
+            "included",
+            "index_id",
+            "options",
+            "primary",
+            "table",
+            "unique",
+            "where",
+            "where_text",
+            hidden=_OF_TABLE,
+        ),
+        made("hobt_id", hidden="an id, of which locks on its keys are named"),
+        derived("parts", why="follows from columns and order"),
     )
 
     def __init__(
@@ -190,6 +148,25 @@ class Index(Part):
         self.ghosts: dict[IndexKey, bool] = {}
         self.versions: dict[IndexKey, tuple[tuple[int, Any], ...]] = {}
 
+    def __repr__(self) -> str:
+        """The same in every run, and of no other index that one session can reach."""
+        table = self.table
+        return f"Index {table.lock_key[1]}.{table.depth}.{table.full_name}.{self.name}"
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What it is, without its entries, for the state hash."""
+        return (
+            self.name,
+            self.index_id,
+            self.columns,
+            self.included,
+            sorted(self.descending),
+            (self.unique, self.clustered, self.primary, self.constraint, self.disabled),
+            self.where_text,
+            plain(self.options),
+        )
+
     def prefix(self, row: RowValues) -> IndexKey:
         """The ordered key columns of a row."""
         return tuple(part(row[ordinal]) for ordinal, part in self.parts)
@@ -204,25 +181,17 @@ class Index(Part):
         clustered = self.table.clustered
         return frozenset((*self.columns, *self.included, *(clustered.columns if clustered else ())))
 
-    def content(self) -> Any:
-        """Entries and uncommitted marks; columns the table masks (rowversion) do not count."""
-        mask = self.table.hash_mask if self.clustered else None
-        if mask:
-            rows = [
-                (k, tuple(v for i, v in enumerate(row) if i not in mask))
-                for k, row in self.entries.items()
-            ]
-        else:
-            rows = list(self.entries.items())
-        marks = sorted((repr(k), str(t.owner.id), repr(b)) for k, (t, b) in self.writers.items())
-        if self.versions:
-            return (
-                self.name,
-                rows,
-                marks,
-                sorted((repr(k), repr(c)) for k, c in self.versions.items()),
-            )
-        return self.name, rows, marks
+
+def _shape(table: Table) -> Any:
+    """A table's definition but for what is changed in place; made once."""
+    if table.shape is None:
+        table.shape = (
+            0 if table.temporary else table.object_id,
+            plain(table.columns),
+            plain(table.checks),
+            [index.shape for index in (table.rows, *table.indexes)],
+        )
+    return table.shape
 
 
 class Table(Part):
@@ -255,9 +224,37 @@ class Table(Part):
         "rowversion_column",
         "schema",
         "shadowed",
+        "shape",
         "statistics",
         "temporary",
         "types",
+    )
+    STATE = state(
+        made("schema", "name"),
+        made("columns", of=_shape),
+        made(
+            "checks", "indexes", "rows", hidden="in the definition that is shown with the columns"
+        ),
+        journaled("next_identity", "lock_escalation"),
+        journaled("statistics", show=plain),
+        made("temporary", "depth", "creator"),
+        made("object_id", hidden="shown with the columns; of a temporary table it is an id"),
+        made("shadowed", hidden="the session shows what its temporary tables hide"),
+        journaled("row_ids", hidden="a new row comes after all others, whatever its number"),
+        derived(
+            "clustered",
+            "computed",
+            "hash_mask",
+            "heap",
+            "identity_column",
+            "lock_key",
+            "ordinals",
+            "rowversion_column",
+            "shape",
+            "types",
+            why="follows from the definition",
+        ),
+        made("database", "journal", hidden=SAME),
     )
 
     def __init__(
@@ -301,11 +298,28 @@ class Table(Part):
         self.creator = 0  # id of the session that made a ##temp table
         self.shadowed: Table | None = None  # the #temp table of that name of an outer scope
         self.lock_escalation = True
+        self.shape: Any = None  # worked out when it is first hashed
 
     @property
     def full_name(self) -> str:
         """schema.table, as error texts print it."""
         return f"{self.schema}.{self.name}"
+
+    def shown(self) -> Any:
+        """All of it for the state hash, rows too: of a table that only one session has."""
+        outer = self.shadowed
+        return (
+            self.content(),
+            [index.digest or index.hash() for index in (self.rows, *self.indexes)],
+            outer and outer.shown(),
+        )
+
+    def shown_rows(self) -> Any:
+        """The same of a table variable: its definition stands in the text that is running."""
+        return (
+            self.next_identity,
+            [index.digest or index.hash() for index in (self.rows, *self.indexes)],
+        )
 
     def with_computed(self, session: Any, row: RowValues) -> RowValues:
         """The row with the values of its computed columns, which follow from the other ones."""
@@ -431,7 +445,7 @@ class Table(Part):
         error.ignored = index.options.ignore_dup_key
         return error
 
-    def empty_copy(self, journal: Journal, database: Home, hobts: count[int]) -> Table:
+    def empty_copy(self, journal: Journal, database: Home, hobts: HobtIds) -> Table:
         """The same definition with no rows, for a fresh database made from a template."""
         copy = Table(
             journal,
@@ -462,14 +476,3 @@ class Table(Part):
             twin.options, twin.disabled = index.options, index.disabled
             copy.add_index(twin)
         return copy
-
-    def content(self) -> Any:
-        """All indexes; identity counters do not count (the explorer ranks what they gave out)."""
-        return self.full_name, [i.hash() for i in (self.rows, *self.indexes)]
-
-    def hash(self) -> bytes:
-        """Never cached: an index changes without its table."""
-        self.digest = None
-        digest = super().hash()
-        self.digest = None
-        return digest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import MISSING, Journal, Part
+from redial_broker.engine.state import made, saved, state
 from redial_broker.engine.switches import value
 from redial_broker.engine.versions import Versions
 
@@ -14,6 +15,55 @@ if TYPE_CHECKING:
     from redial_broker.engine.locks import LockManager
     from redial_broker.engine.needs import IndexKey, LockKey, Owner
     from redial_broker.engine.storage import Index
+
+
+def _shown_undo(undo: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """What a rollback would bring back."""
+    return [_shown_record(record) for record in undo]
+
+
+_RECORDS: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
+"""Records and how they are shown: a transaction is hashed after each statement, and its records
+stay the same."""
+
+_KEPT = 50_000
+
+
+def _shown_record(record: tuple[Any, ...]) -> tuple[Any, ...]:
+    """By names of parts that no two parts share."""
+    known = _RECORDS.get(id(record))
+    if known is not None and known[0] is record:
+        return known[1]
+    kind, part, _, key, old = record
+    shown = (kind, repr(part), _named(key), repr(old))
+    if len(_RECORDS) >= _KEPT:
+        _RECORDS.clear()
+    _RECORDS[id(record)] = record, shown
+    return shown
+
+
+def _named(key: Any) -> str:
+    """A key of a mapping; a transaction by whose it is."""
+    return f"transaction {key.owner.id}" if type(key) is Transaction else repr(key)
+
+
+def _shown_events(events: list[tuple[Any, ...]]) -> str:
+    """What will follow from its end: parts by their names."""
+    return repr(events) if events else ""
+
+
+def _shown_order(transaction: Transaction) -> list[Any]:
+    """The order in which locks were taken, which only ROLLBACK to a savepoint asks for (the locks
+    are hashed as resources).
+    """
+    return list(transaction.locks) if transaction.savepoints else []
+
+
+def _shown_written(transaction: Transaction) -> list[Any]:
+    """The same of changed keys, each of which is marked in its index."""
+    if not transaction.savepoints:
+        return []
+    return [(repr(index), key) for index, key in transaction.written]
 
 
 class Transaction(Part):
@@ -41,6 +91,20 @@ class Transaction(Part):
         "user",
         "written",
     )
+    STATE = state(
+        made("owner", hidden="the session that has it shows it"),
+        made("descriptor", hidden="an id of the session's own stream (``TransactionNumber``)"),
+        made("name"),
+        saved("undo", copy=list, show=_shown_undo),
+        saved("locks", copy=dict, of=_shown_order),
+        saved("short_locks", copy=list),
+        saved("savepoints", copy=list),
+        saved("written", copy=list, of=_shown_written),
+        saved("events", copy=list, show=_shown_events),
+        saved("log_used", "doomed", "user", "implicit", "snapshot", "statement"),
+        made("begun", when="times"),
+        journal="owner.engine.journal",
+    )
 
     def __init__(self, owner: Owner, descriptor: int, name: str = "user_transaction") -> None:
         super().__init__()
@@ -64,54 +128,6 @@ class Transaction(Part):
     def __repr__(self) -> str:
         """By its owner."""
         return f"transaction of {self.owner!r}"
-
-    def memento(self) -> Any:
-        """All mutable fields, copied."""
-        return (
-            self.undo[:],
-            dict(self.locks),
-            self.short_locks[:],
-            self.savepoints[:],
-            self.written[:],
-            self.events[:],
-            self.log_used,
-            self.doomed,
-            self.user,
-            self.implicit,
-            self.snapshot,
-            self.statement,
-        )
-
-    def restore(self, memento: Any) -> None:
-        """Put the fields back (copies again: a memento may be used once only, but stays clean)."""
-        (
-            self.undo,
-            self.locks,
-            self.short_locks,
-            self.savepoints,
-            self.written,
-            self.events,
-            self.log_used,
-            self.doomed,
-            self.user,
-            self.implicit,
-            self.snapshot,
-            self.statement,
-        ) = memento
-
-    def content(self) -> Any:
-        """What a rollback would bring back, and the savepoints; locks are hashed as resources."""
-        return (
-            [
-                (kind, getattr(part, "name", ""), repr(key), repr(old))
-                for kind, part, _, key, old in self.undo
-            ],
-            self.savepoints,
-            self.doomed,
-            self.user,
-            self.snapshot,
-            self.statement,
-        )
 
 
 class TransactionManager:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redial_broker.engine.state import definition
+
 MAX = -1
 """Length of a (max) type."""
 
@@ -17,6 +19,7 @@ UNICODE_TYPES = frozenset({"nchar", "nvarchar", "ntext"})
 BINARY_TYPES = frozenset({"binary", "varbinary", "image", "rowversion"})
 
 
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)  # one object per type: identity is equality
 class SqlType:
     """One T-SQL type with its facets; made by ``sql_type`` only."""
@@ -107,19 +110,23 @@ def varbinary(length: int) -> SqlType:
     return sql_type("varbinary", length)
 
 
-def decimal_type(precision: int, scale: int = 0) -> SqlType:
-    """decimal(precision, scale)."""
-    return sql_type("decimal", 0, precision, scale)
+def decimal_type(precision: int, scale: int = 0, name: str = "decimal") -> SqlType:
+    """decimal(precision, scale), or numeric: one type, whose name a client sees (F-537)."""
+    return sql_type(name, 0, precision, scale)
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A sql_variant value: the value with the type it was stored as."""
+    """A sql_variant value."""
 
     type: SqlType
+    """What it was stored as."""
     value: object
+    """As a value of that type."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
     """One column of a result set as a client sees it."""
@@ -131,6 +138,8 @@ class ResultColumn:
     stored: bool = False
     """A table's column that takes values, as far as a client may know; drivers leave the others out
     of a bulk load (F-282)."""
+    computed: bool = False
+    """Worked out in the select list itself, and no aggregate (F-537)."""
 
 
 SELECT_DONE = 0xC1
@@ -138,6 +147,7 @@ SELECT_DONE = 0xC1
 procedures too, which look like it to a client (MS-TDS, DONE token)."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message to the client: an error when severity is above 10, else information."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING, Journal, Part
+from redial_broker.engine.state import SAME, journaled, made, state
 from redial_broker.engine.switches import value
 
 if TYPE_CHECKING:
@@ -30,10 +31,16 @@ class Versions(Part):
     readers: (transaction, "transaction" | "statement") -> the sequence number it reads at.
     altered: lock key of a table -> number of the commit that changed its definition.
     kept: (index, key) -> True for every key with old values in ``Index.versions``.
-    Neither is hashed here: transactions and indexes show their own share.
     """
 
     __slots__ = ("_journal", "altered", "kept", "readers", "sequence")
+    STATE = state(
+        journaled("sequence"),
+        journaled("altered", show=lambda altered: sorted(altered.items(), key=repr)),
+        journaled("readers", hidden="each reading transaction shows the number it reads at"),
+        journaled("kept", hidden="each index shows the old values it keeps"),
+        made("_journal", hidden=SAME),
+    )
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()

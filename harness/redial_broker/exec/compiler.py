@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
 from redial_broker.exec import fmtonly
+from redial_broker.exec.completions import told
 from redial_broker.exec.context import Context
 from redial_broker.exec.expressions import Scope
 from redial_broker.exec.program import Program, StatementInfo
@@ -59,12 +60,16 @@ class ProgramCompiler:
         return slot
 
     # ------------------------------------------------------------------ code
-    def emit(self, node: ast.Node | None, step: Run, shared: bool = False) -> int:
-        """Append one step; returns its program counter."""
+    def emit(
+        self, node: ast.Node | None, step: Run, shared: bool = False, tells: int | None = None
+    ) -> int:
+        """Append one step; returns its program counter. tells: what its statement does not say."""
         pc = len(self.program.code)
         self.program.code.append(step)
         line = self.program.source.line(node.pos) if node is not None else 0
-        self.program.infos.append(StatementInfo(node, line, shared, pc + 1))
+        info = StatementInfo(node, line, shared, pc + 1)
+        info.told = told(node) if tells is None else tells
+        self.program.infos.append(info)
         return pc
 
     def here(self) -> int:

@@ -23,16 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option: number, name, default, bounds; advanced; changes: whether it may be set here."""
+    """One option of sp_configure."""
 
     number: int
     name: str
     default: int
     low: int
     high: int
+    """low, high: the bounds of its value."""
     text: str
+    """Its description in sys.configurations."""
     advanced: bool = False
+    """Shown only with 'show advanced options'."""
     changes: bool = False
+    """Whether it may be set here."""
 
 
 SETTINGS = (

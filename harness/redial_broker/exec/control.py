@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import SYSNAME
 from redial_broker.exec import impersonation
 from redial_broker.exec.context import Context
+from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.options import (
     ANSI_DEFAULTS,
     DEADLOCK_PRIORITIES,
@@ -312,13 +314,15 @@ def _set_deadlock_priority(session: SessionState, value: Any) -> None:
 
 
 def _set_textsize(session: SessionState, value: Any) -> None:
+    if not isinstance(value, int):
+        raise SqlError(102, value)
     if value not in {-1, 0, 2147483647}:
         raise NotSupported(f"SET TEXTSIZE {value}: only -1, 0 and 2147483647, no limit")
     session.options = session.options.changed(textsize=-1 if value == 0 else value)
 
 
 def _set_datefirst(session: SessionState, value: Any) -> None:
-    if value not in range(1, 8):
+    if not isinstance(value, int) or value not in range(1, 8):
         raise SqlError(2742, value)
     session.options = session.options.changed(datefirst=value)
 
@@ -346,6 +350,8 @@ def _set_context_info(session: SessionState, value: Any) -> None:
 
 
 def _set_rowcount(session: SessionState, value: Any) -> None:
+    if value is not None and not isinstance(value, int):
+        raise SqlError(102, value)
     if value is None or value < 0:
         raise SqlError(507)
     session.options = session.options.changed(rowcount=value)
@@ -406,7 +412,9 @@ def use(node: ast.Use, context: Context) -> Run:
 @compiles(ast.ExecuteAs, shared=False)
 def execute_as(node: ast.ExecuteAs, context: Context) -> Run:
     """EXECUTE AS USER | LOGIN | CALLER: pushes the current principal; REVERT brings it back."""
-    name = context.expression(node.name) if node.name is not None else None
+    name = None
+    if node.name is not None:
+        name = converted(context.expression(node.name), SYSNAME)
     slot = None
     if node.cookie is not None:
         slot, _ = _cookie(node.cookie, context, "Execute As")

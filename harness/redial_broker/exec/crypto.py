@@ -15,6 +15,7 @@ from math import gcd
 from typing import Any
 
 from redial_broker.engine.differences import differs
+from redial_broker.engine.state import definition
 
 BITS = 2048
 EXPONENT = 65537
@@ -30,6 +31,7 @@ differs(
 )
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class RsaKey:
     """A private key: modulus, exponents, primes."""

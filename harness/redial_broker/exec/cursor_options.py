@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import definition
 
 if TYPE_CHECKING:
     from redial_broker.exec.context import Context
@@ -40,6 +41,7 @@ _EXCLUDE = (
 )
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class CursorOptions:
     """The declaration."""

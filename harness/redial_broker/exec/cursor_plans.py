@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.storage import Table
 from redial_broker.exec.cursor_options import (
     DYNAMIC,
@@ -51,6 +52,7 @@ differs(
 )
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Row:
     """A fetched row."""
@@ -63,6 +65,14 @@ class Row:
     """Its key in the index a dynamic cursor walks along."""
 
 
+@definition(
+    columns="compiled from its text",
+    sources="compiled from its text",
+    direct="compiled from its text",
+    read="compiled from its text",
+    by_keys="compiled from its text",
+    after="compiled from its text",
+)
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A compiled cursor query."""
@@ -82,6 +92,8 @@ class Plan:
     """(s, locals, keys) -> the row as it is now, None when it is gone."""
     after: Callable[[SessionState, Values, RowValues | None], Row | None] | None = None
     """(s, locals, place) -> the next row, where one index gives the order, else None."""
+    text: str = ""
+    """The query, with what it stands in."""
 
     @property
     def converted(self) -> bool:
@@ -125,6 +137,12 @@ class _NotStoredError(Exception):
 
 def compile_plan(query: ast.Query, options: CursorOptions, context: Context) -> Plan:
     """Compile the query of a cursor as the type it can be."""
+    program = context.program
+    text = f"{program.full_name} {query.pos} {program.source.text}"
+    return replace(_compile_plan(query, options, context), text=text)
+
+
+def _compile_plan(query: ast.Query, options: CursorOptions, context: Context) -> Plan:
     plain = QueryCompiler(context).query(query, context.scope)
     static = Plan(
         plain.columns,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.types import SELECT_DONE
 from redial_broker.exec.calls import converted
 from redial_broker.exec.context import Context
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 
+@definition(
+    frame="shown by its depth",
+    locals="shown by the session",
+    moment="whether what was seen is still so: where that is not sure it is read again",
+)
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """One cursor; never changed, only replaced, so that saving a session is copying a dict."""

@@ -10,17 +10,20 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.kernel import Engine
+from redial_broker.engine.state import SAME, derived, journaled, made, plain, state
 from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import SqlType
+from redial_broker.exec import database_content
 from redial_broker.exec.database_state import DatabaseState
+from redial_broker.exec.database_template import fill
 from redial_broker.exec.endings import watch
 from redial_broker.exec.objects import (
     CONSTRAINT_KINDS,
+    MASTER_TABLES,
     SYSTEM_VIEWS,
     Module,
     Schema,
-    Sequence,
     Synonym,
     VirtualTable,
 )
@@ -48,6 +51,9 @@ SYSTEM_SCHEMAS = {"sys": 4, "information_schema": 3}
 OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
 """Views of schema sys that are found under dbo and without a schema too: they were tables once
 (System Compatibility Views page)."""
+
+MASTER_ID = 1
+"""database_id of master (sys.databases page)."""
 
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
 
@@ -99,6 +105,42 @@ class Database(DatabaseState):
         "server",
         "signatures",
         "types",
+    )
+    STATE = state(
+        made("id"),
+        journaled("objects", show=database_content.objects),
+        journaled(
+            "types",
+            "schemas",
+            "principals",
+            "members",
+            "permissions",
+            "keys",
+            "signatures",
+            "master_key",
+            "properties",
+            "owners",
+            "ddl_triggers",
+            show=plain,
+        ),
+        journaled("collections", show=database_content.collections),
+        journaled("recovery"),
+        journaled("changing", show=database_content.changing),
+        journaled(
+            "_next_object",
+            "next_collection",
+            "next_key",
+            "next_principal",
+            "next_schema",
+            "next_type",
+        ),
+        journaled("dates", show=plain, when="times"),
+        made("created", show=plain, when="times"),
+        journaled("schema_version", hidden="a number for caches: the definitions show themselves"),
+        made("broker", "rowversions", hidden="a part of its own"),
+        derived("_allowed", why="what was allowed under definitions and permissions as they are"),
+        made("engine", "server", hidden=SAME),
+        journal="engine.journal",
     )
 
     def __init__(
@@ -152,7 +194,7 @@ class Database(DatabaseState):
         self.next_schema = FIRST_SCHEMA
         self.next_type = FIRST_USER_TYPE
         self.next_collection = FIRST_COLLECTION
-        self.rowversions = Rowversions()
+        self.rowversions = Rowversions(engine.journal)
         self.broker: Broker = cast("Broker", None)  # ``server.create_database`` makes it
         watch(engine)
 
@@ -181,7 +223,7 @@ class Database(DatabaseState):
             found = self.objects.get((schema.lower(), lowered))
             if found is None:
                 old = schema.lower() == "dbo" and lowered in OLD_SYSTEM_TABLES
-                return self._system_view("sys" if old else schema.lower(), lowered)
+                found = self._system_view("sys" if old else schema.lower(), lowered)
         else:
             user = getattr(session, "user", None)
             first = (home or (user.default_schema if user is not None else None) or "dbo").lower()
@@ -191,6 +233,8 @@ class Database(DatabaseState):
             found = self.objects.get((first, lowered)) or self.objects.get(("dbo", lowered))
             if found is None and lowered in OLD_SYSTEM_TABLES:
                 return self._system_view("sys", lowered)
+        if found is None and lowered in MASTER_TABLES and self.id == MASTER_ID:
+            return MASTER_TABLES[lowered] if (schema or "dbo").lower() == "dbo" else None
         if found is not None and getattr(found, "kind", "") in CONSTRAINT_KINDS:
             return None
         return found
@@ -420,67 +464,7 @@ class Database(DatabaseState):
         """
         engine = engine or self.engine
         twin = Database(engine, database_id, name, server or self.server)
-        for key, item in self.objects.items():
-            if isinstance(item, Table):
-                twin.objects[key] = item.empty_copy(engine.journal, twin, engine.hobt_ids)
-            elif isinstance(item, Module):
-                twin.objects[key] = item.copy(twin)
-            elif isinstance(item, Sequence):
-                twin.objects[key] = item.copy()
-            else:
-                twin.objects[key] = item
-        for key, item in self.collections.items():
-            twin.collections[key] = item.copy()
-        twin.ddl_triggers = {key: item.copy(twin) for key, item in self.ddl_triggers.items()}
-        for field in (
-            "types",
-            "schemas",
-            "principals",
-            "members",
-            "permissions",
-            "properties",
-            "dates",
-            "owners",
-            "options",
-            "keys",
-            "signatures",
-        ):
-            setattr(twin, field, dict(getattr(self, field)))
-        for field in (
-            "owner",
-            "lost_owner",
-            "recovery",
-            "user_access",
-            "_next_object",
-            "next_principal",
-            "next_schema",
-            "next_type",
-            "next_collection",
-            "master_key",
-            "next_key",
-        ):
-            setattr(twin, field, getattr(self, field))
+        fill(twin, self)
         if self.broker is not None:
             twin.broker = self.broker.copy(twin)
         return twin
-
-    # ------------------------------------------------------------------ explorer
-    def content(self) -> Any:
-        """Definitions by name; the tables, queues and sequences hash themselves."""
-        return (
-            self.name,
-            sorted(self.objects),
-            sorted(self.types),
-            sorted(self.schemas),
-            sorted(collection.content() for collection in self.collections.values()),
-            sorted(self.principals),
-            sorted(self.members),
-            sorted(map(repr, self.permissions.items())),
-            sorted(self.options.items(), key=repr),
-            sorted(self.keys),
-            sorted(self.signatures.items()),
-            self.master_key is not None,
-            self.state,
-            self.group,
-            self.trouble,
-        )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import Part
+from redial_broker.engine.state import journaled, plain, state
 
 if TYPE_CHECKING:
     from redial_broker.exec.replicas import Replica
@@ -34,6 +35,11 @@ class DatabaseState(Part):
         "trouble",
         "user_access",
     )
+    STATE = state(
+        journaled("name", "owner", "lost_owner", "state", "user_access"),
+        journaled("options", "group", "trouble", show=plain),
+    )
+    _abstract = True
 
     def __init__(self, name: str) -> None:
         super().__init__()

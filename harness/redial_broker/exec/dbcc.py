@@ -80,13 +80,7 @@ def _input_buffer(session: SessionState, given: list[Any], options: set[str]) ->
         raise SqlError(7955, number if isinstance(number, int) else 0)
     if found is not session:
         check_server(session, "VIEW SERVER STATE")
-    kind = (
-        "No Event"
-        if not found.input_buffer
-        else "RPC Event"
-        if getattr(found, "rpc", False)
-        else "Language Event"
-    )
+    kind = "No Event" if not found.input_buffer else "RPC Event" if found.rpc else "Language Event"
     _answer(
         session, _INPUT, [(kind, 0, (found.input_buffer or None) and found.input_buffer[:4000])]
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import INT, NVARCHAR_MAX, UNICODE_TYPES
-from redial_broker.exec import binding, impersonation
+from redial_broker.exec import binding, documented, impersonation
 from redial_broker.exec.calls import (
     Argument,
     argument_conversion,
@@ -19,6 +19,7 @@ from redial_broker.exec.calls import (
     module_principal,
 )
 from redial_broker.exec.compiler import ProgramCompiler, compile_program
+from redial_broker.exec.completions import tell_call
 from redial_broker.exec.context import Context
 from redial_broker.exec.declarations import declare_parameters
 from redial_broker.exec.language_level import check_batch
@@ -77,6 +78,7 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
             assert name_of is not None
             name = parse_name(name_of(session, variables, ()))
         database = session.database
+        session.return_status = 0
         switched = call_named(
             session,
             name,
@@ -84,6 +86,8 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
             give_status(variables) if give_status else None,
             session.frames[-1].pc + 1,
         )
+        if switched is None:
+            tell_call(session, session.return_status)
         if (
             plain is not None
             and fixed is not None
@@ -228,15 +232,23 @@ def call_named(
     if not isinstance(found, Procedure):
         dynamic = DYNAMIC_PROCEDURES.get(lowered)
         if dynamic is not None:
-            if database is not session.database:
-                return elsewhere(
-                    session, database, lambda: dynamic(session, arguments, on_return, next_pc)
-                )
-            return dynamic(session, arguments, on_return, next_pc)
+            return within(
+                session,
+                lambda: (
+                    dynamic(session, arguments, on_return, next_pc)
+                    if database is session.database
+                    else elsewhere(
+                        session, database, lambda: dynamic(session, arguments, on_return, next_pc)
+                    )
+                ),
+            )
         system = SYSTEM_PROCEDURES.get(lowered)
         if system is not None:
             try:
-                status = in_work(session, lambda: system(session, arguments)) or 0
+                status = (
+                    within(session, lambda: in_work(session, lambda: system(session, arguments)))
+                    or 0
+                )
             except SqlError as error:
                 if error.raised and error.returns is None:
                     error.returns = 1  # F-361
@@ -247,18 +259,15 @@ def call_named(
             if on_return is not None:
                 on_return(session, status)
             return None
-        if (
-            lowered.startswith(("sp_", "xp_", "sysmail_"))
-            and name.schema in {None, "", "dbo", "sys"}
-            and found is None
-            and session.instance.known_system_procedure(lowered)
-        ):
+        if found is None and documented.procedure(name.schema, lowered):
             raise NotSupported(f"the system procedure {name.name}")
         raise SqlError(2812, ".".join(part for part in name.parts if part), state=62)
     if session.options.fmtonly:
         raise NotSupported("a procedure called under SET FMTONLY ON")
     if found.object_id > 0:
         session.check_permission("EXECUTE", found)
+    if session.instance.listener is not None:
+        session.instance.listener(found.text)
     program = procedure_program(session, found, database)
     frame = call_program(
         session, program, arguments, next_pc, user=module_principal(found, database, session)
@@ -266,6 +275,15 @@ def call_named(
     frame.on_return = on_return
     enter(session, database)
     return SWITCH
+
+
+def within(session: SessionState, call: Callable[[], Any]) -> Any:
+    """Run a procedure of the server's own, whose results are a procedure's although no frame is."""
+    before, session.in_procedure = session.in_procedure, True
+    try:
+        return call()
+    finally:
+        session.in_procedure = before
 
 
 def elsewhere(
@@ -354,6 +372,8 @@ def text_program(session: SessionState, text: str, definitions: str) -> Program:
     Kept by the instance: the same text in the same database is compiled once.
     """
     options = session.options
+    if session.instance.listener is not None:
+        session.instance.listener(text)
     key = (
         text,
         definitions,
@@ -411,7 +431,13 @@ def sp_executesql(
     given = arguments[1] if len(arguments) > 1 else None
     if given is not None and given.value is None and len(arguments) == 2:
         given = None
-    program = text_program(session, text, _text(given, "@params", 3))
+    definitions = _text(given, "@params", 3)
+    try:
+        program = text_program(session, text, definitions)
+    except SqlError as error:
+        if on_return is not None:
+            on_return(session, error.number)
+        raise
     frame = call_program(session, program, arguments[2:], next_pc)
     frame.on_return, frame.levels = on_return, TEXT_LEVELS
     return SWITCH

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import THROWN, SqlError
-from redial_broker.engine.types import INT, nvarchar
+from redial_broker.engine.types import INT, SELECT_DONE, nvarchar
 from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
+from redial_broker.exec.completions import END_TRY, ENTER_TRY, ONE_ROW, RETURN, tell, told
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import bare, compile_assignment_conversion, seconds_of_day
 from redial_broker.exec.conversion.rules import OLD_LARGE, shown_name
@@ -16,6 +17,7 @@ from redial_broker.exec.ddl.definition import table_definition
 from redial_broker.exec.declarations import declared_type, find_table_type
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import Expr
+from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.functions.formatting import format_message
 from redial_broker.exec.program import SWITCH
 from redial_broker.exec.registry import Run, compiles, flow
@@ -122,11 +124,11 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     def enter(session: SessionState, _: Values) -> None:
         session.frames[-1].handlers.append((handler[0], len(session.error_stack)))
 
-    start = compiler.emit(None, enter)
+    start = compiler.emit(None, enter, tells=ENTER_TRY)
     compiler.try_depth += 1
     compiler.statements(node.body)
     compiler.try_depth -= 1
-    leave = compiler.emit(None, lambda session, variables: None)
+    leave = compiler.emit(None, lambda session, variables: None, tells=END_TRY)
     handler[0] = compiler.here()
     for info in compiler.program.infos[start:leave]:
         if info.handler is None:  # an inner TRY has its own
@@ -134,15 +136,27 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     compiler.catch_depth += 1
     compiler.statements(node.handler)
     compiler.catch_depth -= 1
-    compiler.emit(None, leave_catch)
+    compiler.emit(None, leave_catch, tells=END_TRY)
     compiler.set_jump(
-        leave, jump(compiler.here(), compiler.try_depth, compiler.catch_depth), compiler.here()
+        leave, ends_try(compiler.here(), compiler.try_depth, compiler.catch_depth), compiler.here()
     )
 
 
+def ends_try(target: int, tries: int, catches: int) -> Run:
+    """END TRY: go behind the CATCH block; @@ROWCOUNT is 0 there (F-534)."""
+    go = jump(target, tries, catches)
+
+    def run(session: SessionState, variables: Values) -> int | None:
+        session.rowcount = 0
+        return go(session, variables)
+
+    return run
+
+
 def leave_catch(session: SessionState, _: Values) -> None:
-    """END CATCH: the error it handled is no longer current."""
+    """END CATCH: the error it handled is no longer current; @@ROWCOUNT is 0 (F-534)."""
     session.error_stack.pop()
+    session.rowcount = 0
 
 
 @flow(ast.Return)
@@ -170,7 +184,13 @@ def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
         else:
             compiler.returns.append(compiler.emit(node, make(node, compiler.context)))
         return
-    compiler.returns.append(compiler.emit(node, end_of_program))
+    compiler.returns.append(compiler.emit(node, returns))
+
+
+def returns(session: SessionState, variables: Values) -> int:
+    """RETURN without a value."""
+    tell(session, RETURN)
+    return end_of_program(session, variables)
 
 
 def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
@@ -189,6 +209,8 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
             message = SqlError(282, session.frames[-1].program.name)
             session.info(message.text, message.severity, message.number)
         session.frames[-1].status = empty if status is None else status
+        if type_ is None:
+            tell(session, SELECT_DONE | ONE_ROW)
         return end_of_program(session, variables)
 
     return give
@@ -334,10 +356,35 @@ def raised_state(given: int) -> int:
     return 1 if given < 0 else given & 255
 
 
+SUBSTITUTES = frozenset(
+    {
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "char",
+        "varchar",
+        "nchar",
+        "nvarchar",
+        "binary",
+        "varbinary",
+    }
+)
+"""Types of what may stand for a conversion specification (RAISERROR page; bigint for %I64d)."""
+
+
+def raised_values(values: list[Expr], context: Context, node: ast.RaiseError) -> list[Expr]:
+    """The arguments of RAISERROR: severity and state as int; 2748 for what cannot be put in."""
+    for at, part in enumerate(values, 1):
+        if at not in {2, 3} and not part.untyped and part.type.name not in SUBSTITUTES:
+            raise context.fail(node, SqlError(2748, shown_name(part.type), at, aborts="scope"))
+    return [converted(part, INT) if at in {1, 2} else part for at, part in enumerate(values)]
+
+
 @compiles(ast.RaiseError, shared=False)
 def raiserror(node: ast.RaiseError, context: Context) -> Run:
     """RAISERROR(text or number, severity, state, arguments...) WITH LOG, NOWAIT, SETERROR."""
-    values = [context.expression(part) for part in node.arguments]
+    values = raised_values([context.expression(part) for part in node.arguments], context, node)
     log = "LOG" in node.options
     set_error = "SETERROR" in node.options
 
@@ -365,6 +412,7 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
             session.info(text, severity, number, state)
             if not set_error:
                 return None  # @@ERROR is 0
+            tell(session, told(node))
             session.error = number
             session.frames[-1].pc += 1
             return SWITCH  # the machine would set @@ERROR to 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.owners import DBO
+from redial_broker.engine.state import definition
 from redial_broker.exec.database import Database
 from redial_broker.exec.principals import USER, Login, Principal, sid_text
 from redial_broker.exec.security import has_permission
@@ -35,6 +36,7 @@ COOKIE_BYTES = 100
 _NOT_PEOPLE = frozenset({"sys", "information_schema"})
 
 
+@definition(sandbox="shown as that of the session it goes back to", database="shown by its name")
 @dataclass(frozen=True, slots=True)
 class Context:
     """What REVERT goes back to."""

@@ -7,6 +7,7 @@ from hashlib import sha1, sha256
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import definition
 from redial_broker.exec.crypto import RsaKey, read_certificate
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ PROTECTIONS = {
 """pvt_key_encryption_type of sys.certificates and its description."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class MasterKey:
     """A database master key."""
@@ -32,6 +34,7 @@ class MasterKey:
     """The service master key opens it, so nobody has to."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A certificate."""
@@ -68,6 +71,7 @@ class Certificate:
         return protection(self)
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class AsymmetricKey:
     """An asymmetric key: a key pair without a certificate. Fields as of ``Certificate``."""

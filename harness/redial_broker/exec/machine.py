@@ -15,19 +15,33 @@ from redial_broker.engine.errors import (
     BATCH,
     CONNECTION,
     SCOPE,
-    STATEMENT,
     THROWN,
     NotSupported,
     Overlong,
     SqlError,
     Wait,
 )
-from redial_broker.engine.types import SELECT_DONE, Message
+from redial_broker.engine.types import Message
+from redial_broker.exec.completions import (
+    ENTER_CATCH,
+    FAILED,
+    command,
+    tell,
+    tell_call,
+    tells,
+)
 from redial_broker.exec.cursor_references import drop_references, hand_over
 from redial_broker.exec.impersonation import become_user
+from redial_broker.exec.outcomes import (
+    CALLS,
+    called,
+    return_status,
+    tell_caught,
+    tell_left,
+    terminates,
+)
 from redial_broker.exec.program import Frame, Program
 from redial_broker.exec.session_records import ErrorInfo
-from redial_broker.exec.steps import CHANGES
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -39,22 +53,8 @@ if TYPE_CHECKING:
 
 READY, WAITING, FINISHED, LONG = "ready", "waiting", "finished", "long"
 NEST_LIMIT = 32
-TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
-"""Statement errors after which the server adds 3621, "The statement has been terminated."; after
-those of a data change it always does, after those of a SELECT never (F-524)."""
-
-DUPLICATE = 1505
-"""A duplicate key found by CREATE UNIQUE INDEX or a constraint: 3621 although the batch ends."""
-
-NO_ERROR = 10
-"""Highest severity of what is no error, from which return statuses are counted."""
-
-CALLS = (ast.ExecuteProcedure, ast.ExecuteString)
-"""Statements whose errors are the callee's: they are not in their own frame's status (F-521)."""
-
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
-
 
 DEAD_HANDLE = frozenset({8426, 8427, 8429})
 """Errors of verbs on a conversation that is over (F-131)."""
@@ -83,29 +83,6 @@ def _keeps_its_moment(wait: Any) -> bool:
         *resource.granted.values(),
         *(request.mode for request in resource.waiting),
     }
-
-
-def return_status(session: SessionState, frame: Frame) -> int:
-    """What RETURN gave; without a value 10 minus the severity of the worst error.
-
-    Of dynamic text it is @@ERROR (F-521).
-    """
-    if not frame.program.object_id:
-        return session.error
-    if frame.status is not None:
-        return int(frame.status)
-    return NO_ERROR - frame.severity if frame.severity > NO_ERROR else 0
-
-
-def _terminates(error: SqlError, node: ast.Node | None, ends: bool) -> bool:
-    """Whether 3621 follows (F-524). ends: the batch ends."""
-    if DUPLICATE in {error.number, *(part.number for part in error.before)}:
-        return True
-    if ends or error.aborts != STATEMENT or error.compiling or error.raised:
-        return False
-    if isinstance(node, ast.SelectStatement):
-        return False
-    return isinstance(node, CHANGES) or error.number in TERMINATED_NOTE
 
 
 class Machine:
@@ -151,6 +128,7 @@ class Machine:
                     continue
                 # Only a statement that is run again has them: a wait leaves this loop.
                 again = session.deadline is not None or session.expired or session.auto
+                talks = tells(session)
                 while True:
                     frame.pc = pc
                     if budget <= 0:
@@ -164,16 +142,21 @@ class Machine:
                     if again:
                         self._end_deadline(session)
                         again = False
-                        if (
-                            session.auto
-                        ):  # begun by a wait for a definition, in no statement of its own
+                        # begun by a wait for a definition, in no statement of its own
+                        if session.auto and session.portions is None:
                             session.commit()
                     if following is None:
+                        if talks and infos[pc].told:
+                            tell(session, infos[pc].told)
                         pc += 1
                         session.error = 0
                     elif following >= 0:
-                        pc = following
+                        if talks and infos[pc].told:
+                            tell(session, infos[pc].told)
+                        pc = frame.pc = following
                         session.error = 0
+                        if session.portions is not None:  # they go out now, others have their turn
+                            return READY
                     else:
                         break
             except Overlong:
@@ -266,6 +249,8 @@ class Machine:
                 session.options = options.changed(
                     quoted_identifier=program.quoted_identifier, ansi_nulls=program.ansi_nulls
                 )
+        if session.frames:
+            session.scope_identity = None  # a scope of its own (SCOPE_IDENTITY page)
         session.frames.append(frame)
         return frame
 
@@ -294,16 +279,19 @@ class Machine:
             and session.options.implicit_transactions
             and not value(session.engine, "implicit_transactions_266")
         )
-        if (
-            session.frames
-            and frame.program.object_id
-            and session.trancount != frame.trancount
-            and not implicit
-        ):
-            error = SqlError(266, frame.trancount, session.trancount, state=2)
-            error.procedure = frame.program.name
-            self._next_pc_back(session)
-            self.fail(session, error)
+        if not session.frames or session.trancount == frame.trancount or implicit:
+            tell_left(session, frame)
+            return
+        error = SqlError(266, frame.trancount, session.trancount, state=2)
+        error.procedure, error.of_call = frame.program.name, True
+        if frame.levels > 1:  # sp_executesql and its kin return @@ERROR, behind the message
+            error.returns = error.number
+            if frame.on_return is not None:
+                frame.on_return(session, error.number)
+        elif len(session.frames) == 1 and called(session):
+            session.sink.call_status(return_status(session, frame))
+        self._next_pc_back(session)
+        self.fail(session, error)
 
     def _leave_trigger(self, session: SessionState, firing: Any) -> None:
         """A trigger is over: the next one starts, or its statement ends, or fails as a whole."""
@@ -349,14 +337,16 @@ class Machine:
             error.procedure = frame.program.name
         if error.number in BROKER_MESSAGES:
             _decide(session, error)
+        if session.portions is not None:
+            error.sent = session.portions.sent if error.sent is None else error.sent
+            session.portions = None
         if not isinstance(info.node, CALLS):
             frame.severity = max(frame.severity, error.severity)
         session.lock_mark = max(session.lock_mark, ~session.lock_mark)
         self._undo_failed(session, error)
         session.error = error.number
         if error.severity < 20 and self._catch(session, error):
-            if error.sent is not None:
-                session.sink.done(SELECT_DONE, error.sent)
+            tell(session, ENTER_CATCH)
             return
         for part in (*error.before, error):
             session.sink.message(
@@ -403,8 +393,12 @@ class Machine:
         # a trigger it is) dooms what is left (set-xact-abort). Whether the one where it is caught
         # does so too is unknown (F-400)
         strict = session.options.xact_abort
+        tell_caught(session, error)
         while len(session.frames) - 1 > position:
+            left = session.frames[-1]
             self.unwind(session)
+            if left.firing is None:
+                tell_left(session, left, failed=False)
         frame = session.frames[-1]
         catch_pc, depth = frame.handlers.pop()
         del session.error_stack[depth:]
@@ -449,51 +443,59 @@ class Machine:
         xact_abort = session.options.xact_abort and not error.raised and not error.compiling
         in_trigger = error.aborts == SCOPE and session.frames[-1].firing is not None
         ends = error.aborts in {BATCH, THROWN} or xact_abort or in_trigger
-        if _terminates(error, frame_node, ends):
+        if terminates(error, frame_node, ends):
             session.sink.message(
                 Message(
                     3621, 0, 0, "The statement has been terminated.", error.procedure, error.line
                 )
             )
+        begun = command(frame_node) if error.sent is not None else FAILED
         if error.aborts == BATCH or xact_abort or in_trigger:
-            self.end_batch(session, rollback=True)
+            self.end_batch(session, rollback=True, begun=begun)
             return
         if error.aborts == THROWN:
             self.end_batch(session, rollback=False)
             return
-        session.sink.done(0, None, True)
         session.return_status = -6
         if error.aborts == SCOPE and len(session.frames) > 1:
+            left = session.frames[-1]
             self.unwind(session)
+            if left.levels > 1 and left.on_return is not None:  # text has @@ERROR as its status
+                left.on_return(session, error.number)
+            tell_left(session, left, failed=True)
             return
         if error.aborts == SCOPE:
-            self.end_batch(session, rollback=False)
+            self.end_batch(session, rollback=False, begun=begun)
             return
+        if isinstance(frame_node, CALLS):
+            tell_call(session, error.returns, True)
+        elif not session.rpc or len(session.frames) > 1:  # a remote call ends with its own token
+            inside = len(session.frames) > 1
+            session.sink.done(
+                FAILED if error.compiling else command(frame_node), None, True, inside
+            )
+        session.rowcount = 0
         session.frames[-1].pc = resume
 
-    def end_batch(self, session: SessionState, *, rollback: bool) -> None:
-        """End the whole batch after an error: every frame goes, the transaction too if asked."""
+    def end_batch(self, session: SessionState, *, rollback: bool, begun: int = FAILED) -> None:
+        """End the whole batch after an error: every frame goes, the transaction too if asked.
+
+        begun: what the failed statement tells, whose result set has begun.
+        """
         while session.frames:
             self.unwind(session)
         session.error_stack.clear()
         if rollback and session.transaction is not None:
             session.rollback()
-        session.sink.done(0, None, True)
+        if not session.rpc:  # a remote call ends with its own token
+            session.sink.done(begun, None, True)
 
     @staticmethod
     def settle(session: SessionState) -> None:
         """End of a request: a doomed transaction is rolled back with 3998."""
         if session.transaction is not None and session.transaction.doomed:
             session.rollback()
-            session.sink.message(
-                Message(
-                    3998,
-                    16,
-                    1,
-                    "Uncommittable transaction is detected at the end "
-                    "of the batch. The transaction is rolled back.",
-                    "",
-                    1,
-                )
-            )
-            session.sink.done(0, None, True)
+            error = SqlError(3998)
+            session.sink.message(Message(3998, error.severity, error.state, error.text, "", 1))
+            if not session.rpc:
+                session.sink.done(FAILED, None, True)

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from redial_broker.engine.columns import Column
 from redial_broker.engine.journal import Journal, Part
-from redial_broker.engine.storage import Column
+from redial_broker.engine.state import definition, journaled, made, state
 from redial_broker.engine.types import ResultColumn, SqlType
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ TYPE_CODES = {
 CONSTRAINT_KINDS = frozenset({"PRIMARY KEY", "UNIQUE", "CHECK", "DEFAULT", "FOREIGN KEY"})
 
 
+@definition()
 @dataclass(slots=True, eq=False)
 class DatabaseObject:
     """Something with a name in a schema."""
@@ -56,6 +58,15 @@ class DatabaseObject:
     """Object id of the table of a constraint."""
 
 
+_BY_TEXT = "follows from its text"
+
+
+@definition(
+    node=_BY_TEXT,
+    source=_BY_TEXT,
+    program="a cache of the compiler",
+    database="the one that shows it",
+)
 @dataclass(slots=True, eq=False)
 class Module(DatabaseObject):
     """A procedure, view or function: what CREATE was given, and how it runs."""
@@ -113,6 +124,7 @@ class Procedure(Module):
     __slots__ = ()
 
 
+@definition(query="follows from its text and the columns it was bound to")
 @dataclass(slots=True, eq=False)
 class View(Module):
     """A view; ``node.query`` is its query, ``node.columns`` the names given or None."""
@@ -135,6 +147,7 @@ class Function(Module):
     __slots__ = ()
 
 
+@definition(bound="a cache of the compiler")
 @dataclass(slots=True, eq=False)
 class Trigger(Module):
     """A trigger on the table or view ``parent_id``; ``node`` has its timing and events."""
@@ -152,6 +165,7 @@ class Trigger(Module):
         return cast("Trigger", twin)
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
     """What a FOREIGN KEY says. Columns by name: ordinals change when columns are dropped."""
@@ -193,6 +207,7 @@ class Constraint(DatabaseObject):
         return self.foreign
 
 
+@definition(target="``parts`` has its name", database="the one that shows it")
 @dataclass(slots=True, eq=False)
 class Synonym(DatabaseObject):
     """Another name for an object."""
@@ -200,6 +215,8 @@ class Synonym(DatabaseObject):
     target: Any = None
     """That object's name as written (``ast.ObjectName``)."""
     database: Any = None
+    parts: tuple[str, ...] = ()
+    """The same, part by part."""
 
 
 @dataclass(slots=True, eq=False)
@@ -238,6 +255,13 @@ class Sequence(Part):
         "schema",
         "start",
         "type",
+    )
+    STATE = state(
+        made("schema", "name", "object_id", "increment", "minimum", "maximum", "cycle"),
+        made("type", show=str),
+        journaled("start", "next_value"),
+        made("cache"),
+        made("kind", "parent_id", hidden="the same for every sequence"),
     )
 
     def __init__(
@@ -288,11 +312,8 @@ class Sequence(Part):
         twin.cache = self.cache
         return twin
 
-    def content(self) -> Any:
-        """Only its name: the explorer ranks the numbers it gave out."""
-        return self.schema, self.name
 
-
+@definition()
 @dataclass(frozen=True, slots=True)
 class Schema:
     """A schema: id, name, and the id of the principal that owns it."""
@@ -362,26 +383,8 @@ class VirtualTable:
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}
 """(schema, name) in lower case -> view; filled by the catalog package when it is imported."""
 
-REFUSED_INFORMATION = frozenset(
-    {
-        "COLUMN_DOMAIN_USAGE",
-        "COLUMN_PRIVILEGES",
-        "CONSTRAINT_TABLE_USAGE",
-        "DOMAINS",
-        "DOMAIN_CONSTRAINTS",
-        "PARAMETERS",
-        "ROUTINE_COLUMNS",
-        "SEQUENCES",
-        "TABLE_PRIVILEGES",
-        "VIEW_COLUMN_USAGE",
-        "VIEW_TABLE_USAGE",
-    }
-)
-"""Views of INFORMATION_SCHEMA that pages describe; those another module has are found before."""
-
-REFUSED_VIEWS: set[str] = set()
-"""Lower-case names of views the server has in schema sys and the broker has not: naming one is
-refused by name (60001), never answered with 208 as if the server did not have it."""
+MASTER_TABLES: dict[str, VirtualTable] = {}
+"""Lower-case name -> table of schema dbo that only master has; filled by the catalog."""
 
 SYSTEM_PROCEDURES: dict[str, Any] = {}
 """Lower-case name -> system procedure; filled by the catalog package when it is imported."""
@@ -390,8 +393,11 @@ CATALOG_FUNCTIONS: dict[str, Callable[[SessionState, tuple[Any, ...]], Any]] = {
 """Upper-case name -> function (session, argument values) -> value; filled by the catalog."""
 
 
-TABLE_FUNCTIONS: dict[str, tuple[list[ResultColumn], Callable[[Any, list[Any]], Any]]] = {}
-"""Lower-case name -> (columns, function (session, argument values) -> rows); by the catalog."""
+TABLE_FUNCTIONS: dict[
+    str, tuple[list[ResultColumn], Callable[[Any, list[Any]], Any], tuple[SqlType, ...]]
+] = {}
+"""Lower-case name -> (columns, function (session, argument values) -> rows, types of the arguments);
+filled by the catalog."""
 
 
 def type_code(item: Any) -> tuple[str, str]:

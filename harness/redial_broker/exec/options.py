@@ -6,7 +6,8 @@ Source: SET statements page; defaults are those of ODBC and JDBC connections.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from hashlib import blake2b
+from typing import Any, cast
 
 ON_OFF = {
     "NOCOUNT": "nocount",
@@ -125,12 +126,12 @@ class Options:
         return changed
 
     @property
-    def text(self) -> str:
-        """All values as text, worked out once: the state hash asks for it at every step."""
+    def word(self) -> bytes:
+        """All values in one word, worked out once: the state hash asks for it at every step."""
         found = self._changes.get(None)
         if found is None:
-            found = self._changes[None] = repr(self)
-        return found
+            found = self._changes[None] = blake2b(repr(self).encode(), digest_size=16).digest()
+        return cast("bytes", found)
 
     @property
     def wrong_settings(self) -> str:

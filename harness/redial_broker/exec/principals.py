@@ -10,6 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from redial_broker.engine.owners import DBO
+from redial_broker.engine.state import definition
 
 GUEST, INFORMATION_SCHEMA_USER, SYS_USER = 2, 3, 4
 PUBLIC = 0
@@ -70,6 +71,7 @@ LOGIN_TYPES = {
 """type and type_desc of sys.database_principals and sys.server_principals."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Principal:
     """A user or role of one database."""
@@ -93,6 +95,7 @@ class Principal:
         return self.id
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Login:
     """A login or a server role."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
+from redial_broker.engine.state import Stateful, made, plain, saved, state
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.liveness import live_slots
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from redial.tsql.ast import Node, Source
     from redial_broker.exec.closures import Values
     from redial_broker.exec.database import Database
+    from redial_broker.exec.options import Options
+    from redial_broker.exec.principals import Principal
     from redial_broker.exec.session import SessionState
 
     Step = Callable[[SessionState, Values], int | None]
@@ -36,6 +41,8 @@ class StatementInfo:
     """Where the step may go, None for just the next one."""
     handler: int | None = None
     """The CATCH block an error in it goes to."""
+    told: int = 0
+    """What the client is told when it has succeeded (``completions.told``)."""
 
 
 @dataclass(slots=True)
@@ -72,6 +79,7 @@ class Program:
     deferred: list[tuple[Any, Any, Any]] = field(default_factory=list)
     """(node, its compiler, context) of the statements compiled at their first run."""
     _live: list[frozenset[int]] | None = None
+    _word: bytes = b""
     _numbers: dict[str, int] | None = None
 
     def parameter_slot(self, name: str) -> int | None:
@@ -85,6 +93,21 @@ class Program:
         if self._live is None:
             self._live = live_slots(self)
         return self._live[pc]
+
+    @property
+    def word(self) -> bytes:
+        """What it is, for the state hash: name, text and definitions; worked out once."""
+        if not self._word:
+            known = (
+                self.full_name,
+                self.database.name if self.database is not None else "",
+                self.source.text,
+                [(p.name, str(p.type), p.output) for p in self.parameters],
+                self.quoted_identifier,
+                self.ansi_nulls,
+            )
+            self._word = blake2b(repr(known).encode(), digest_size=16).digest()
+        return self._word
 
     @property
     def full_name(self) -> str:
@@ -114,7 +137,37 @@ def signatures(program: Program, session: SessionState) -> frozenset[bytes]:
     return frozenset(mark for mark, counter, _ in own if not counter or mark in caller)
 
 
-class Frame:
+def _text(program: Program) -> bytes:
+    return program.word
+
+
+def _options(options: Options) -> bytes:
+    return options.word
+
+
+def _name(database: Database | None) -> str:
+    return database.name if database is not None else ""
+
+
+def _identity(saved: tuple[str, tuple[Database, Principal] | None]) -> Any:
+    login, sandbox = saved
+    return login, None if sandbox is None else (sandbox[0].name, _user(sandbox[1]))
+
+
+@lru_cache(maxsize=1024)
+def _user(principal: Principal | None) -> Any:
+    return plain(principal)
+
+
+_OF_CALL = "follows from the calling statement, in the caller's text"
+
+
+def _return_status(frame: Frame) -> Any:
+    """What its return status is made of, where the caller asks for it."""
+    return (frame.status, frame.severity) if frame.on_return is not None else None
+
+
+class Frame(Stateful):
     """One activation of a program: counter, local values, active TRY blocks.
 
     handlers: (catch pc, depth of the session's error stack) per TRY block entered.
@@ -122,7 +175,8 @@ class Frame:
     levels: by how many it counts in @@NESTLEVEL. severity: of the worst error its own statements
     raised, caught or not (F-521).
     firing: of a trigger's frame, the statement that fired it (never changed afterwards).
-    saved_*, impersonations: of the caller, and how many EXECUTE AS were open there. signers:
+    saved_*, impersonations: of the caller, and how many EXECUTE AS were open there; saved_scope is
+    its SCOPE_IDENTITY(), which no module it calls changes (SCOPE_IDENTITY page). signers:
     thumbprints of the certificates whose rights the running code has.
     """
 
@@ -139,6 +193,7 @@ class Frame:
         "program",
         "saved_identity",
         "saved_options",
+        "saved_scope",
         "saved_user",
         "severity",
         "signers",
@@ -146,8 +201,31 @@ class Frame:
         "trancount",
         "variables",
     )
+    STATE = state(
+        made("program", show=_text),
+        saved("pc"),
+        saved(
+            "variables",
+            copy=list,
+            in_place=True,  # output setters of a callee hold this list
+            hidden="the session shows those that can still be read (``session_content``)",
+        ),
+        saved("handlers", copy=list),
+        saved("status", "severity", of=_return_status),
+        made("errors", "levels", "trancount", "impersonations"),
+        made("saved_options", show=_options),
+        made("saved_user", show=_user),
+        made("saved_identity", show=_identity),
+        made("saved_scope", when="identity"),
+        made("signers", show=sorted),
+        made("database", show=_name),
+        made("firing", hidden="the session shows it (``session_content``)"),
+        made("outputs", "on_return", hidden=_OF_CALL),
+        journal="database.engine.journal",
+    )
 
     def __init__(self, program: Program, variables: Values, session: SessionState) -> None:
+        self.shown_once = None
         self.program = program
         self.pc = 0
         self.variables = variables
@@ -161,35 +239,18 @@ class Frame:
         self.levels = 1
         self.trancount = session.trancount
         self.saved_options = session.options
+        self.saved_scope = session.scope_identity
         self.saved_user = session.user
         self.saved_identity = (session.login_name, session.sandbox)
         self.impersonations = len(session.user_stack)
         self.signers = signatures(program, session)
         self.database = session.database
 
-    def copy(self) -> tuple[Any, ...]:
-        """The mutable fields, for a memento."""
-        return (
-            self,
-            self.pc,
-            self.variables[:],
-            self.handlers[:],
-            self.status,
-            self.severity,
-        )
-
     def restore_caller(self, session: SessionState) -> None:
         """The session acts as the caller again, in the caller's database."""
         session.user = self.saved_user
+        session.scope_identity = self.saved_scope
         session.login_name, session.sandbox = self.saved_identity
         if len(session.user_stack) > self.impersonations:
             del session.user_stack[self.impersonations :]
         session.database = self.database
-
-    @staticmethod
-    def back(saved: tuple[Any, ...]) -> Frame:
-        """The frame as ``copy`` found it."""
-        frame, pc, variables, handlers, status, severity = saved
-        frame.pc, frame.handlers, frame.status, frame.severity = pc, handlers, status, severity
-        frame.variables[:] = variables  # in place: output setters of a callee hold this list
-        return cast("Frame", frame)

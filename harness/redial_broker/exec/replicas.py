@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.ids import stream_guid
+from redial_broker.engine.state import definition
 from redial_broker.ssb.ends import broker_altered
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ STRANGER = bytes.fromhex("7D0C5F4B2A9E4E4C8B1D3F60A1C2D3E4")
 """A SID nobody here has: of a SQL login of another server."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Replica:
     """This instance's copy of a database of an availability group."""

@@ -44,13 +44,15 @@ _STATEMENT = 4
 class QuietSink:
     """Where the row counts of statements inside a function go: nowhere."""
 
+    streams = False
+
     def done(self, *_: Any) -> None:
         """Row counts of the body are nobody's business."""
 
     def message(self, *_: Any) -> None:
         """Warnings of the body are dropped."""
 
-    columns = row = env = done
+    columns = row = env = told = call_status = call_over = done
 
 
 QUIET = QuietSink()

@@ -10,6 +10,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import MISSING, Part
 from redial_broker.engine.kernel import Engine
+from redial_broker.engine.state import SAME, definition, derived, journaled, made, plain, state
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.authority import may_send, no_entry
 from redial_broker.exec.database import Database
@@ -33,6 +34,7 @@ SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
 FIRST_DATABASE = 5
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class UserMessage:
     """A message of sp_addmessage."""
@@ -41,6 +43,10 @@ class UserMessage:
     severity: int
     logged: bool = False
     """RAISERROR writes it to the ERRORLOG always."""
+
+
+def _counted_locks(counts: dict[tuple[Transaction, tuple[Any, ...]], int]) -> Any:
+    return sorted([(str(t.owner.id), repr(key), n) for (t, key), n in counts.items()])
 
 
 class Server(Part):
@@ -82,6 +88,21 @@ class Server(Part):
         "sessions",
         "transport",
     )
+    STATE = state(
+        journaled("databases", show=sorted),
+        journaled("logins", "members", "permissions", "files", "messages", show=plain),
+        journaled("configuration", show=plain),
+        journaled("session_locks", show=sorted),
+        journaled("applock_counts", show=_counted_locks),
+        journaled("next_database", "next_login", "sequential"),
+        journaled("deadlocks", show=plain, when="logs"),
+        journaled("security_version", hidden="a number for caches: logins show themselves"),
+        derived("looked_up", "probed", why="asked by the compiler, and by nobody later"),
+        made("transport", hidden="a part of its own"),
+        made("engine", "new_broker", "sessions", hidden=SAME),
+        made("product", hidden="chosen when the instance was made"),
+        journal="engine.journal",
+    )
 
     def __init__(
         self,
@@ -111,7 +132,7 @@ class Server(Part):
         self.deadlocks: list[Any] = []
         self.sequential = 0
         self.configuration: dict[str, tuple[int, int]] = {}
-        self.transport = Transport()
+        self.transport = Transport(engine.journal)
         self.next_database = 1
         self.next_login = FIRST_LOGIN
         for name in SYSTEM_DATABASES:
@@ -264,12 +285,3 @@ class Server(Part):
     def keep_report(self, report: Any) -> None:
         """Keep a deadlock report; the ring holds the last hundred."""
         self.engine.journal.assign(None, self, "deadlocks", [*self.deadlocks[-99:], report])
-
-    def content(self) -> Any:
-        """Databases and logins by name; each database hashes itself."""
-        return (
-            sorted(self.databases),
-            sorted(self.logins),
-            sorted(self.members),
-            sorted(self.permissions.items()),
-        )

@@ -13,13 +13,13 @@ from redial_broker.engine.errors import NotSupported, SqlError, Wait
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
+from redial_broker.engine.state import SAME, also, made, rarely, saved, state
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import Message, ResultColumn
 from redial_broker.engine.versions import MAY_TAKE
-from redial_broker.exec import security
+from redial_broker.exec import security, session_content
 from redial_broker.exec.options import Options
 from redial_broker.exec.program import Frame
-from redial_broker.exec.session_content import session_content
 from redial_broker.exec.session_records import ErrorInfo, OtherWait
 from redial_broker.exec.switches import value
 
@@ -62,6 +62,7 @@ class SessionState(Part):
         "host_pid",
         "id",
         "identity_insert",
+        "in_procedure",
         "input_buffer",
         "insert_exec",
         "instance",
@@ -73,8 +74,10 @@ class SessionState(Part):
         "options",
         "original_login",
         "pending",
+        "portions",
         "return_status",
         "rowcount",
+        "rpc",
         "sandbox",
         "scope_identity",
         "session_context",
@@ -90,6 +93,51 @@ class SessionState(Part):
         "wait",
         "xml_documents",
     )
+    STATE = state(
+        made("id", "background"),
+        made("stream", hidden="names the ids it makes: two orders of tasks differ in such names"),
+        saved(
+            "frames",
+            copy=session_content.saved_frames,
+            back=session_content.restored_frames,
+            of=session_content.frames,
+        ),
+        saved("transaction", of=session_content.transaction),
+        saved("trancount", "auto", "error", "rowcount", "fetch_status", "return_status"),
+        saved("last_identity", "scope_identity", when="identity"),
+        saved("options", show=session_content.options),
+        saved("error_stack", copy=list, show=rarely),
+        saved("pending", of=session_content.pending),
+        saved("wait", of=session_content.wait),
+        also("since when it waits", session_content.since, "times"),
+        saved("deadline", "expired", "guids"),
+        saved("lock_mark", of=session_content.waiting_locks),
+        saved(
+            "mark",
+            hidden="set when a statement begins; where one waits its transaction's undo ends there",
+        ),
+        saved("identity_insert", show=rarely),
+        saved("insert_exec", of=session_content.capture),
+        saved("context_info"),
+        saved("session_context", copy=dict, show=rarely),
+        saved("temp_tables", copy=dict, show=session_content.temporary_tables),
+        saved("temp_procedures", "xml_documents", copy=dict, show=rarely),
+        saved("cursors", copy=dict, of=session_content.cursors),
+        saved("database", show=session_content.database),
+        saved("user", show=session_content.principal),
+        saved("user_stack", copy=list, show=rarely),
+        saved("login_name", "original_login", "app_name", "host_name", "host_pid"),
+        saved("sandbox", show=session_content.sandbox),
+        saved("open_keys", show=rarely),
+        saved("bulk", "portions", show=rarely),
+        saved("in_procedure"),
+        saved("input_buffer", when="requests"),
+        saved("statement_started", when="times"),
+        made("sink", of=session_content.sink),
+        made("engine", "instance", hidden=SAME),
+        journal="engine.journal",
+    )
+    _abstract = True
 
     local_offset = 0
 
@@ -119,6 +167,7 @@ class SessionState(Part):
         self.host_pid = 0
         self.background = False
         self.input_buffer = ""
+        self.in_procedure = False  # a system procedure runs, which has no frame
         self.options = Options()
         self.frames: list[Frame] = []
         self.transaction: Transaction | None = None
@@ -130,6 +179,7 @@ class SessionState(Part):
         self.deadline: float | None = None
         self.expired: bool | int = False
         self.pending: SqlError | None = None
+        self.portions: Any = None  # the result that goes out in portions (query.streaming)
         self.error = 0
         self.error_stack: list[ErrorInfo] = []
         self.rowcount = 0
@@ -139,6 +189,7 @@ class SessionState(Part):
         self.identity_insert: Any = None
         self.insert_exec: Any = None
         self.return_status = 0
+        self.rpc = False  # the request is a remote procedure call
         self.context_info: bytes | None = None
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Table] = {}
@@ -320,7 +371,7 @@ class SessionState(Part):
         """One result set: to the client, to an INSERT..EXEC, or nowhere in an activated session."""
         capture = self.insert_exec
         if capture is not None and capture.active(self):
-            capture.add(columns, rows)
+            capture.add(self, columns, rows)
             return
         self.sink.columns(columns)
         row = self.sink.row
@@ -333,7 +384,8 @@ class SessionState(Part):
         """A counting statement ended: sets @@ROWCOUNT and tells the client unless NOCOUNT."""
         self.rowcount = rowcount
         if self.insert_exec is None or not self.insert_exec.active(self):
-            self.sink.done(command, None if self.options.nocount else rowcount)
+            inside = len(self.frames) > 1 or self.in_procedure
+            self.sink.done(command, None if self.options.nocount else rowcount, False, inside)
 
     def set_rowcount(self, rowcount: int) -> None:
         """Set @@ROWCOUNT alone."""
@@ -407,87 +459,3 @@ class SessionState(Part):
         self.end_wait()
         self.expired = True
         self.wake()
-
-    # ------------------------------------------------------------------ explorer
-    def memento(self) -> Any:
-        """Every field that a step may change."""
-        return (
-            [frame.copy() for frame in self.frames],
-            self.options,
-            self.transaction,
-            self.trancount,
-            self.auto,
-            self.mark,
-            self.wait,
-            self.deadline,
-            self.expired,
-            self.pending,
-            self.error,
-            self.error_stack[:],
-            self.rowcount,
-            self.fetch_status,
-            self.last_identity,
-            self.scope_identity,
-            self.identity_insert,
-            self.insert_exec,
-            self.return_status,
-            self.context_info,
-            dict(self.session_context),
-            dict(self.temp_tables),
-            dict(self.temp_procedures),
-            dict(self.cursors),
-            self.guids,
-            self.database,
-            self.user,
-            self.user_stack[:],
-            self.login_name,
-            self.sandbox,
-            self.bulk,
-            self.lock_mark,
-            self.open_keys,
-            dict(self.xml_documents),
-        )
-
-    def restore(self, memento: Any) -> None:
-        """Put the fields back."""
-        (
-            frames,
-            self.options,
-            self.transaction,
-            self.trancount,
-            self.auto,
-            self.mark,
-            self.wait,
-            self.deadline,
-            self.expired,
-            self.pending,
-            self.error,
-            self.error_stack,
-            self.rowcount,
-            self.fetch_status,
-            self.last_identity,
-            self.scope_identity,
-            self.identity_insert,
-            self.insert_exec,
-            self.return_status,
-            self.context_info,
-            self.session_context,
-            self.temp_tables,
-            self.temp_procedures,
-            self.cursors,
-            self.guids,
-            self.database,
-            self.user,
-            self.user_stack,
-            self.login_name,
-            self.sandbox,
-            self.bulk,
-            self.lock_mark,
-            self.open_keys,
-            self.xml_documents,
-        ) = memento
-        self.frames = [Frame.back(saved) for saved in frames]
-
-    def content(self) -> Any:
-        """What decides how the session goes on: dead locals are left out."""
-        return session_content(self)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from redial_broker.engine.state import definition
 
+
+@definition()
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
     """What ERROR_NUMBER() and its kin answer inside a CATCH block."""

@@ -163,6 +163,8 @@ def working_step(
         else:
             session.lock_mark = len(transaction.locks)
         result = run(session, variables)
+        if session.portions is not None:
+            return result  # rows go out in portions: the statement is not over
         if transaction.short_locks or transaction.statement is not None:
             session.engine.transactions.end_statement(transaction)
         if session.auto:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.storage import Table
 from redial_broker.exec.compiler import ProgramCompiler, compile_program
 from redial_broker.exec.objects import Trigger
 from redial_broker.exec.program import Program

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import BATCH, STATEMENT, SqlError
+from redial_broker.engine.state import definition
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _STRUCK = {
 }
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """What a database suffers from."""

@@ -12,6 +12,8 @@ from redial.tsql.ast.base import Source
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import Part
+from redial_broker.engine.state import SAME, made, saved, state
 from redial_broker.engine.types import Message
 from redial_broker.exec.calls import Argument
 from redial_broker.exec.database import Database
@@ -51,14 +53,23 @@ differs(
 )
 
 
-class ActivatedSink:
+class ActivatedSink(Part):
     """The ``Sink`` of an activated procedure: results nowhere, messages to the ERRORLOG (9724).
 
     Source: internal-activation-context page and message 9724. last_error: number and state of the
     last error sent.
     """
 
+    streams = False
+    __slots__ = ("_instance", "_procedure", "_queue", "_session", "last_error")
+    STATE = state(
+        saved("last_error"),
+        made("_procedure", "_queue"),
+        made("_instance", "_session", hidden=SAME),
+    )
+
     def __init__(self, instance: Instance, session: Session, procedure: str, queue: str) -> None:
+        super().__init__()
         self._instance = instance
         self._session = session
         self._procedure = procedure
@@ -68,6 +79,7 @@ class ActivatedSink:
     def message(self, message: Message) -> None:
         """PRINT, RAISERROR and unhandled errors."""
         if message.severity > 10:
+            self._instance.engine.journal.save(self)
             self.last_error = (message.number, message.state)
         self._instance.error_log.write(
             f"spid{self._session.id}s", text(9724, self._procedure, self._queue, message.text)
@@ -76,7 +88,8 @@ class ActivatedSink:
     def _nothing(self, *_: object, **__: object) -> None:
         """Result sets and ends of statements are discarded."""
 
-    columns = row = done = env = return_status = return_value = proc_done = finish = _nothing
+    columns = row = done = told = call_status = call_over = env = _nothing
+    return_status = return_value = proc_done = finish = _nothing
 
 
 def _completed(session: Session, _: list[Any]) -> None:

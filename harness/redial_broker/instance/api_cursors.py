@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.types import INT, NVARCHAR_MAX, SELECT_DONE, Message, ResultColumn
 from redial_broker.exec.calls import Argument, call_program, converted
 from redial_broker.exec.compiler import ProgramCompiler, names_objects, touches_data
@@ -68,6 +69,7 @@ _RESULT = "@@rows"
 """Name of the local in which a cursor's program leaves its result: no client can write it."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class ApiCursor:
     """An open cursor; never changed, only replaced."""
@@ -192,6 +194,8 @@ def _open(
         kind = STATIC if wanted == KEYSET and plan.kind == "STATIC" else wanted
         session.last_cursor = session.last_cursor + 2 if session.last_cursor else _FIRST_ID
         columns = [column.result() for column in plan.columns]
+        if kind == KEYSET:  # a row that is gone meanwhile comes as NULLs
+            columns = [replace(column, nullable=True) for column in columns]
         cursor = ApiCursor((*columns, _ROWSTAT), tuple(rows), kind, plan, tuple(given))
         first: list[tuple[Any, ...]] = []
         if _number(opening.scroll, 0) & _AUTO_FETCH:

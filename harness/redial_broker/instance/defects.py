@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from redial_broker.engine.journal import Journal, Part
+from redial_broker.engine.state import SAME, derived, journaled, made, state
 from redial_broker.engine.types import Message
 
 _LOG = logging.getLogger(__name__)
@@ -35,6 +36,11 @@ class Defects(Part):
     """What was found last, as (where, type and text), oldest first; rewound with the rest."""
 
     __slots__ = ("_journal", "ever", "found")
+    STATE = state(
+        journaled("found"),
+        derived("ever", why="whether there was one on any way: the instance is not used again"),
+        made("_journal", hidden=SAME),
+    )
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -50,7 +56,3 @@ class Defects(Part):
         self._journal.assign(
             None, self, "found", (*self.found[1 - KEPT :], (where, described(error)))
         )
-
-    def content(self) -> tuple[tuple[str, str], ...]:
-        """All of it: a state with a defect is never the same as one without."""
-        return self.found

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
+from redial_broker.engine.state import SAME, made, plain, saved, state
 
 KEPT = 10_000
+Line = tuple[datetime, str, str]
+"""Time UTC, source, text."""
+
 ARCHIVES = 6
 """Old logs a server keeps when nobody says otherwise (sp_cycle_errorlog page)."""
 
 
+def _with_length(lines: list[Line]) -> tuple[list[Line], int]:
+    return lines, len(lines)
+
+
+def _cut(saved_lines: tuple[list[Line], int]) -> list[Line]:
+    """Without the lines written since."""
+    lines, length = saved_lines
+    del lines[length:]
+    return lines
+
+
 class ErrorLog(Part):
-    """Lines of (time UTC, source, text), oldest first. Not part of the state hash.
+    """Lines of (time UTC, source, text), oldest first.
 
     lines: of the current log; archives: those of the logs before it, the youngest first.
     """
 
     __slots__ = ("_engine", "archives", "lines")
+    STATE = state(
+        saved("lines", copy=_with_length, back=_cut, show=plain, when="logs"),
+        saved("archives", show=plain, when="logs"),
+        made("_engine", hidden=SAME),
+        journal="_engine.journal",
+    )
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -49,12 +69,3 @@ class ErrorLog(Part):
         self._engine.journal.save(self)
         self.archives = (self.lines, *self.archives)[:ARCHIVES]
         self.lines = []
-
-    def memento(self) -> Any:
-        """Which logs there are, and how long the current one is."""
-        return self.lines, len(self.lines), self.archives
-
-    def restore(self, memento: Any) -> None:
-        """Cut the lines written since."""
-        self.lines, length, self.archives = memento
-        del self.lines[length:]

@@ -20,6 +20,7 @@ from redial_broker.engine.journal import MISSING, Part
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.messages import MESSAGES
+from redial_broker.engine.state import journaled, state
 from redial_broker.engine.storage import Table
 from redial_broker.exec import security
 from redial_broker.exec.database import Database
@@ -81,15 +82,15 @@ class Registry(Part):
     """The live sessions by id, and how often each id was given out (ids are used again)."""
 
     __slots__ = ("generations", "sessions")
+    STATE = state(
+        journaled("sessions", show=sorted),
+        journaled("generations", hidden="names the ids that sessions to come will make"),
+    )
 
     def __init__(self) -> None:
         super().__init__()
         self.sessions: dict[int, Session] = {}
         self.generations: dict[int, int] = {}
-
-    def content(self) -> list[int]:
-        """Which sessions there are; each hashes itself."""
-        return sorted(self.sessions)
 
 
 class Instance:
@@ -97,7 +98,8 @@ class Instance:
 
     quantum: statements a session may run before the next ready one has its turn; 1 interleaves
     sessions statement by statement, as processors side by side would.
-    searched: the explorer decides who runs, so nobody is queued for a turn.
+    searched: the explorer decides who runs, so nobody is queued for a turn. listener: told the text
+    of every batch and dynamic text that is about to run.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``engine.switches``); SwitchError for
     a name or value there is none of. password: of the login sa. product: the version and edition it
@@ -128,6 +130,7 @@ class Instance:
         self.defects = Defects(self.engine.journal)
         self.registry = Registry()
         self.searched = False
+        self.listener: Callable[[str], None] | None = None
         self._ready: deque[Session] = deque()
         self.activation = Activation(self)
         self.queue_tasks = QueueTasks(self)
@@ -262,6 +265,8 @@ class Instance:
                 left -= quantum
                 if lanes.run(session, quantum) == READY:
                     self._ready.append(session)
+                    if session.portions is not None:  # what it has sent goes out before the rest
+                        break
             if not self._ready:
                 self.fire_timers()
         if lanes.waiting:
@@ -395,10 +400,6 @@ class Instance:
         """A built-in function that reads the catalog; it takes and gives any T-SQL value."""
         return CATALOG_FUNCTIONS[name](session, args)
 
-    def known_system_procedure(self, name: str) -> bool:
-        """Whether a name is one of the server's own procedures that we refuse by name."""
-        return name in redial_broker.catalog.REFUSED_PROCEDURES
-
     def user_message(self, number: int) -> UserMessage:
         """A message for RAISERROR(number, ...): of sp_addmessage, or the server's own.
 
@@ -448,18 +449,30 @@ class Instance:
             self.server.transport,
             self.engine.locks,
             self.engine.timers,
+            self.engine.transactions.versions,
         ]
         server, registry = self.server, self.registry
+        if self.engine.journal.counted:
+            found += self._members(self.error_log, server.digest or server.hash(), self._counted)
         for database in self._members(server, server.digest or server.hash(), _databases):
             found.append(database)
             found += self._members(database, database.schema_version, _objects)
             broker = database.broker
             if broker is not None:
-                found += self._members(broker, broker.digest or broker.hash(), _conversations)
+                found += self._members(broker, broker.digest or broker.hash(), Broker.parts)
         found += self._members(registry, registry.digest or registry.hash(), _sessions)
         if self.defects.found:
             found.append(self.defects)
         return found
+
+    def _counted(self, _: ErrorLog) -> list[Part]:
+        """What counts only where T-SQL can read it."""
+        counters = [d.broker.counters for d in self.server.databases.values() if d.broker]
+        return [
+            self.error_log,
+            *(database.rowversions for database in _databases(self.server)),
+            *dict.fromkeys([self.server.transport.counters, *counters]),
+        ]
 
     def _members(self, container: _C, mark: object, of: Callable[[_C], list[_M]]) -> list[_M]:
         known = self._listed.get(container)
@@ -477,14 +490,10 @@ def _objects(database: Database) -> list[Part]:
     found: list[Part] = []
     for _, item in sorted(database.objects.items()):
         if isinstance(item, Table):
-            found += [item.rows, *item.indexes]
+            found += [item, item.rows, *item.indexes]
         elif isinstance(item, Part):
             found.append(item)
     return found
-
-
-def _conversations(broker: Broker) -> list[Part]:
-    return broker.parts()
 
 
 def _sessions(registry: Registry) -> list[Part]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.types import INT
 from redial_broker.exec.calls import Argument, converted
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 OnReturn = Callable[[Any, int], None] | None
 
 
+@definition()
 @dataclass(slots=True)
 class Prepared:
     """What a handle stands for: dynamic text with its definitions, or a procedure's name."""

@@ -32,6 +32,8 @@ PRIORITY = 11
 class TaskSink:
     """The ``Sink`` of a task: it has no client; an error would go to the ERRORLOG."""
 
+    streams = False
+
     def __init__(self, instance: Instance, session: Session) -> None:
         self._instance = instance
         self._session = session
@@ -45,7 +47,8 @@ class TaskSink:
     def _nothing(self, *_: object, **__: object) -> None:
         """A task has no results."""
 
-    columns = row = done = env = return_status = return_value = proc_done = finish = _nothing
+    columns = row = done = told = call_status = call_over = env = _nothing
+    return_status = return_value = proc_done = finish = _nothing
 
 
 class QueueTasks:

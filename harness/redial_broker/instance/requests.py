@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from redial_broker.engine.state import definition
 from redial_broker.engine.types import ResultColumn, SqlType, sql_type
 
 TABLE = sql_type("table")
@@ -21,6 +22,7 @@ class Batch:
     text: str
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class TableValue:
     """The value of a table-valued parameter."""
@@ -36,6 +38,7 @@ class TableValue:
     defaults: frozenset[int] = frozenset()
 
 
+@definition()
 @dataclass(slots=True)  # not frozen: a frozen one takes three times as long to make
 class RpcParam:
     """One parameter of a remote procedure call."""
@@ -51,6 +54,7 @@ class RpcParam:
     """The client asked for the procedure's own default (value is None then)."""
 
 
+@definition()
 @dataclass(slots=True)
 class Rpc:
     """One remote procedure call; system procedures come by name too (``sp_executesql`` ...)."""
@@ -92,6 +96,7 @@ class BulkLoad:
     rows: list[tuple[object, ...]] = field(default_factory=list)
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Wire:
     """How a client is connected, as sys.dm_exec_connections shows it."""

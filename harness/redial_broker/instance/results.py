@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.types import Message, ResultColumn, SqlType
+from redial_broker.exec.completions import CALL
 
 if TYPE_CHECKING:
     from typing import Any  # of rows alone: a column holds anything
@@ -34,22 +35,28 @@ class ResultSet:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """End of one statement: TDS command code, rows affected (None: not counted), failed or not."""
+    """End of one statement."""
 
     command: int
+    """TDS command code."""
     rowcount: int | None
+    """Rows affected, None: not counted."""
     error: bool = False
+    inside: bool = False
+    """It is a statement of a module."""
 
 
 class Collector:
     """A ``Sink`` that stores what a session says; ``clear`` between requests.
 
     finished: ``finish`` was called, the request is complete. statuses: return status of each RPC
-    in order. return_values: (ordinal, name, type, value) as they came. rewindable: whoever reads
-    it takes a restored snapshot as it comes, unlike a driver, which believes what it was told last.
+    in order; call_statuses: of each EXECUTE of a batch. return_values: (ordinal, name, type, value)
+    as they came. rewindable: whoever reads it takes a restored snapshot as it comes, unlike a
+    driver, which believes what it was told last.
     """
 
     rewindable = True
+    streams = False
 
     def __init__(self) -> None:
         self.clear()
@@ -61,6 +68,7 @@ class Collector:
         self.dones: list[Done] = []
         self.environment: list[tuple[str, object, object]] = []
         self.statuses: list[int] = []
+        self.call_statuses: list[int] = []
         self.return_values: list[tuple[int, str, SqlType, object]] = []
         self.proc_dones: list[bool] = []
         self.finished = False
@@ -73,9 +81,25 @@ class Collector:
         """One row of the current result set."""
         self.result_sets[-1].rows.append(values)
 
-    def done(self, command: int, rowcount: int | None, error: bool = False) -> None:
+    def done(
+        self, command: int, rowcount: int | None, error: bool = False, inside: bool = False
+    ) -> None:
         """A statement ended."""
-        self.dones.append(Done(command, rowcount, error))
+        self.dones.append(Done(command, rowcount, error, inside))
+
+    def told(self, command: int, rowcount: int | None, inside: bool) -> None:
+        """A statement ended that the client hears of in any case."""
+        self.dones.append(Done(command, rowcount, False, inside))
+
+    def call_status(self, status: int) -> None:
+        """The status of an EXECUTE whose end an error still stands before."""
+        self.call_statuses.append(status)
+
+    def call_over(self, status: int | None, failed: bool) -> None:
+        """An EXECUTE ended."""
+        if status is not None:
+            self.call_statuses.append(status)
+        self.dones.append(Done(CALL, None, failed))
 
     def message(self, message: Message) -> None:
         """An error or an information message."""

@@ -38,7 +38,11 @@ def start_call(session: Session, call: Rpc) -> None:
     name = parse_name(call.name)
 
     def returned(session: Session, status: int) -> None:
+        """What was not given a value goes back with the one it came with (F-534)."""
         session.status = status
+        for ordinal, param in enumerate(call.params):
+            if param.output:
+                session.outputs.setdefault(ordinal, (param.name, param.type, param.value))
 
     def step(session: SessionState, _: list[Any]) -> int | None:
         return call_named(session, name, arguments, returned, 1)

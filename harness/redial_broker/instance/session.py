@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.kernel import Engine
+from redial_broker.engine.state import made, plain, rarely, saved, state
 from redial_broker.engine.types import Message, SqlType
 from redial_broker.exec import security
+from redial_broker.exec.completions import BEGIN, COMMIT, FAILED, ROLLBACK, SAVE
 from redial_broker.exec.control import (
     begin_transaction,
     commit_transaction,
@@ -49,7 +51,17 @@ if TYPE_CHECKING:
     from redial_broker.instance.sink import Listener, Sink
     from redial_broker.ssb.queue import Queue
 
-COMMANDS = {"begin": 0xD4, "commit": 0xD5, "rollback": 0xD2, "save": 0xD3}
+COMMANDS = {"begin": BEGIN, "commit": COMMIT, "rollback": ROLLBACK, "save": SAVE}
+
+
+def _queue(queue: Queue | None) -> str:
+    return "" if queue is None else str(queue)
+
+
+def _outputs(outputs: dict[int, tuple[str, SqlType, Any]]) -> Any:
+    if not outputs:
+        return None
+    return sorted((number, name, str(type_)) for number, (name, type_, _) in outputs.items())
 
 
 class Session(SessionState):
@@ -74,11 +86,24 @@ class Session(SessionState):
         "outputs",
         "prepared",
         "queue",
-        "rpc",
         "status",
         "transactions",
         "when_finished",
         "wire",
+    )
+    STATE = state(
+        made("login", show=plain),
+        made("queue", show=_queue),
+        saved("active", "rpc", "status"),
+        saved("calls", copy=list, show=rarely),
+        saved("outputs", copy=dict, show=_outputs),
+        saved("prepared", "api_cursors", copy=dict, show=rarely),
+        saved("last_handle", "last_cursor"),
+        saved("transactions", hidden="of which the numbers of its transactions are made: ids"),
+        made("login_time", when="times"),
+        made("initial_database"),
+        made("wire", show=plain),
+        made("when_finished", hidden="follows from its queue"),
     )
 
     if TYPE_CHECKING:  # what the executor's part leaves open
@@ -102,7 +127,6 @@ class Session(SessionState):
         self.initial_database = ""
         self.transactions = 0
         self.active = False
-        self.rpc = False
         self.status: int | None = None
         self.calls: list[Rpc] = []
         self.outputs: dict[int, tuple[str, SqlType, Any]] = {}
@@ -121,39 +145,6 @@ class Session(SessionState):
     def is_system(self) -> bool:
         """Whether it is a task of the server's own, neither a client nor an activated one."""
         return self.background and self.queue is None
-
-    def memento(self) -> Any:
-        """The executor's fields and the request's."""
-        return (
-            super().memento(),
-            self.transactions,
-            self.active,
-            self.rpc,
-            self.status,
-            self.calls[:],
-            dict(self.outputs),
-            dict(self.prepared),
-            self.last_handle,
-            dict(self.api_cursors),
-            self.last_cursor,
-        )
-
-    def restore(self, memento: Any) -> None:
-        """Put the fields back."""
-        (
-            state,
-            self.transactions,
-            self.active,
-            self.rpc,
-            self.status,
-            self.calls,
-            self.outputs,
-            self.prepared,
-            self.last_handle,
-            self.api_cursors,
-            self.last_cursor,
-        ) = memento
-        super().restore(state)
 
     # ------------------------------------------------------------------ requests
     def submit(self, request: Request) -> None:
@@ -232,7 +223,8 @@ class Session(SessionState):
                 error.line or 1,
             )
         )
-        self.sink.done(0, None, True)
+        if not self.rpc:
+            self.sink.done(FAILED, None, True)
 
     def program_finished(self) -> None:
         """The machine has run the last frame."""
@@ -291,7 +283,7 @@ class Session(SessionState):
         if request.begin_after and kind in {"commit", "rollback"}:
             self._set_isolation(request.isolation_after)
             begin_transaction(self, request.name_after or None)
-        self.sink.done(COMMANDS[kind], None)
+        self.sink.told(COMMANDS[kind], None, False)
         self._finish()
 
     def _set_isolation(self, level: str | None) -> None:
@@ -322,6 +314,7 @@ class Session(SessionState):
                 self.end_wait()
         self.engine.timers.cancel(None, "wait", self)
         self.deadline, self.expired, self.pending = None, False, None
+        self.lock_mark, self.portions = 0, None
         if self.transaction is not None:
             self.engine.transactions.end_statement(self.transaction)
             if len(self.transaction.undo) > self.mark:
@@ -401,7 +394,7 @@ class Session(SessionState):
             return
         if active:
             self.sink.message(message)
-            self.sink.done(0, None, True)
+            self.sink.done(FAILED, None, True)
             self.active = False
             self.sink.finish()
         self.instance.disconnect(self)

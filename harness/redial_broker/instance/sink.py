@@ -16,14 +16,34 @@ if TYPE_CHECKING:  # types alone: nothing of it is there when the broker runs
         name or a transaction's descriptor, None for nothing.
         """
 
+        streams: bool
+        """Whether somebody reads the rows while the statement still runs."""
+
         def columns(self, columns: list[types.ResultColumn], /) -> None:
             """A result set starts."""
 
         def row(self, values: tuple[Any, ...], /) -> None:
             """One row of the current result set."""
 
-        def done(self, command: int, rowcount: int | None, error: bool = False, /) -> None:
-            """A statement ended."""
+        def done(
+            self,
+            command: int,
+            rowcount: int | None,
+            error: bool = False,
+            inside: bool = False,
+            /,
+        ) -> None:
+            """A statement ended. inside: a module; without a count it tells nothing, unless it has
+            sent rows or failed."""
+
+        def told(self, command: int, rowcount: int | None, inside: bool, /) -> None:
+            """A statement ended that the client hears of in any case."""
+
+        def call_status(self, status: int, /) -> None:
+            """The status of an EXECUTE whose end an error still stands before."""
+
+        def call_over(self, status: int | None, failed: bool, /) -> None:
+            """An EXECUTE of a batch ended; status: None where an error has left the module."""
 
         def message(self, message: types.Message, /) -> None:
             """An error or an information message."""

@@ -7,7 +7,6 @@ changed since, never as much as the database holds.
 
 from __future__ import annotations
 
-from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -41,7 +40,6 @@ class Snapshot:
         engine.journal.recording = True
         self._mark = engine.journal.mark()
         self._seconds = engine.clock.now()
-        self._hobt_ids = copy(engine.hobt_ids)
         self._known = {id(s): (s, _transaction_of(s)) for s in instance.sessions.values()}
         self._gone: list[Session] = []
 
@@ -53,7 +51,6 @@ class Snapshot:
         engine.journal.rewind(self._mark)
         engine.timers.forget_order()
         engine.meter.start_over()
-        engine.hobt_ids = copy(self._hobt_ids)
         instance.forget_ready()
         if hasattr(engine.clock, "seconds"):
             engine.clock.seconds = self._seconds

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.owners import DBO
+from redial_broker.engine.state import SAME, also, derived, journaled, made, plain, state
 from redial_broker.ssb import alarms, ends, names, notifications, options, timers
 from redial_broker.ssb.conversation import Endpoint, Group
 from redial_broker.ssb.counters import Counters
@@ -37,6 +39,34 @@ def _nobody(queue: Queue) -> None:
 
 def _silent(who: str, text: str) -> None:
     """Without an instance there is no ERRORLOG."""
+
+
+def _own(number: int, owner: int) -> bool:
+    """Whether it is not as every database is born with it, which nobody else can be."""
+    return number >= names.FIRST_USER_ID or owner != DBO
+
+
+def _shown_types(types: dict[str, MessageType]) -> Any:
+    return plain([m for _, m in sorted(types.items()) if _own(m.message_type_id, m.owner)])
+
+
+def _shown_contracts(contracts: dict[str, Contract]) -> Any:
+    return plain([c for _, c in sorted(contracts.items()) if _own(c.contract_id, c.owner)])
+
+
+def _shown_keys(mapping: dict[Any, Any]) -> list[str]:
+    return sorted(map(repr, mapping))
+
+
+def _shown_raised(
+    raised: dict[int, tuple[Transaction, EventNotification, str, bytes]],
+) -> list[Any]:
+    """Events of open transactions, in the order they were raised."""
+    return [(t.owner.id, n.name, event, body) for _, (t, n, event, body) in sorted(raised.items())]
+
+
+def _moments(broker: Broker) -> list[float]:
+    return [found.created for _, found in sorted(broker.notifications.items())]
 
 
 class Broker(Part):
@@ -82,6 +112,32 @@ class Broker(Part):
         "services",
         "sides",
     )
+    STATE = state(
+        journaled("guid", "enabled", "has_master_key", "next_id"),
+        journaled("message_types", show=_shown_types),
+        journaled("contracts", show=_shown_contracts),
+        journaled("routes", "bindings", "priorities", "notifications", show=plain),
+        journaled("services", "endpoints", "groups", show=sorted),
+        journaled("missed", show=_shown_keys),
+        journaled("raised", show=_shown_raised),
+        journaled("sides", hidden="follows from the endpoints"),
+        journaled("senders", hidden="may name too many: endpoints show what is pending"),
+        also("when notifications were created", _moments, "times"),
+        derived("_queues", why="the queues among the objects of the database"),
+        made("counters", hidden="a part of its own"),
+        made(
+            "activate",
+            "database",
+            "engine",
+            "has_certificate",
+            "log",
+            "may_send",
+            "no_entry",
+            "poisoned",
+            hidden=SAME,
+        ),
+        journal="engine.journal",
+    )
 
     def __init__(self, engine: Engine, database: BrokerHome) -> None:
         super().__init__()
@@ -104,7 +160,7 @@ class Broker(Part):
         self.priorities: dict[str, Priority] = {}
         self.notifications: dict[tuple[int, str], EventNotification] = {}
         self.raised: dict[int, tuple[Transaction, EventNotification, str, bytes]] = {}
-        self.counters = Counters()
+        self.counters = Counters(engine.journal)
         self.endpoints: dict[str, Endpoint] = {}
         self.sides: dict[tuple[str, bool], Endpoint] = {}
         self.groups: dict[str, Group] = {}
@@ -275,49 +331,6 @@ class Broker(Part):
                 service.owner,
             )
         return twin
-
-    def content(self) -> Any:
-        """Definitions with what they say, and which conversations there are."""
-        return (
-            self.database.name,
-            self.guid,
-            self.enabled,
-            self.has_master_key,
-            self._definitions(),
-            sorted(self.services),
-            sorted(self.endpoints),
-            sorted(self.groups),
-            sorted(map(repr, self.missed)),
-            [(n.name, event, body) for _, (_, n, event, body) in sorted(self.raised.items())],
-        )
-
-    def _definitions(self) -> list[object]:
-        """What can be created and altered, but for services, which hash themselves."""
-        return [
-            sorted(
-                (m.name, m.validation)
-                for m in self.message_types.values()
-                if m.message_type_id >= names.FIRST_USER_ID
-            ),
-            sorted(self.contracts),
-            sorted(
-                (
-                    r.name,
-                    r.service_name or "",
-                    r.broker_instance or "",
-                    r.address,
-                    r.mirror_address or "",
-                    r.expires or 0.0,
-                )
-                for r in self.routes.values()
-            ),
-            sorted((b.name, b.service_name, b.user, b.anonymous) for b in self.bindings.values()),
-            sorted(
-                (p.name, p.contract or "", p.local_service or "", p.remote_service or "", p.level)
-                for p in self.priorities.values()
-            ),
-            sorted((n.parent_id, n.name, n.events, n.handle) for n in self.notifications.values()),
-        ]
 
 
 def _side(endpoint: Endpoint) -> tuple[str, bool]:

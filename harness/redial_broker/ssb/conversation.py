@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from redial_broker.engine.broker_messages import text
 from redial_broker.engine.journal import Part
+from redial_broker.engine.state import SAME, also, derived, journaled, made, state
+from redial_broker.ssb.inbox import owner_of
 from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ stays); END (the row goes)."""
 PEER_ENDED, PEER_ERROR, BROKER_ERROR = "ended", "error", "broker error"
 """What an endpoint was told: EndDialog, END .. WITH ERROR, or an error of the engine itself."""
 
+BUSY = text(9749)
+"""transmission_status of a message that cannot enter its queue just now: an END is undecided
+(F-456)."""
+
 STATES = {
     "SO": "STARTED_OUTBOUND",
     "SI": "STARTED_INBOUND",
@@ -38,10 +45,54 @@ STATES = {
 """state -> state_desc (sys.conversation_endpoints page)."""
 
 
+def _name(item: Service | Contract) -> str:
+    return item.name
+
+
+def _group_id(group: Group) -> str:
+    return group.group_id
+
+
+def _handle(endpoint: Endpoint | None) -> str:
+    return endpoint.handle if endpoint is not None else ""
+
+
+def _arrivals(arrivals: dict[Transaction, str]) -> Any:
+    return sorted([(t.owner.id, kind) for t, kind in arrivals.items()]) if arrivals else None
+
+
+def _pending(pending: dict[int, Waiting]) -> Any:
+    return [(number, row[0], row[1].name, row[2]) for number, row in sorted(pending.items())]
+
+
+def _pending_settled(endpoint: Endpoint) -> int:
+    """From where on rows are the writer's; without one it says nothing."""
+    return endpoint.pending_settled if endpoint.pending_writer is not None else 0
+
+
+def _held_back(endpoint: Endpoint) -> bool:
+    """Whether it waits for an END to be decided: then it is tried again (F-456)."""
+    return endpoint.status == BUSY
+
+
+def _status(endpoint: Endpoint) -> str:
+    return endpoint.status
+
+
+def _moments(endpoint: Endpoint) -> list[float]:
+    return [row[3] for _, row in sorted(endpoint.pending.items())]
+
+
 class Group(Part):
     """A conversation group: what RECEIVE and SEND lock. members: handle -> endpoint."""
 
     __slots__ = ("group_id", "lock_key", "members", "service")
+    STATE = state(
+        made("group_id"),
+        made("service", show=_name),
+        journaled("members", show=sorted),
+        derived("lock_key", why="follows from the id"),
+    )
 
     def __init__(self, broker: Broker, group_id: str, service: Service) -> None:
         super().__init__()
@@ -49,10 +100,6 @@ class Group(Part):
         self.service = service
         self.members: dict[str, Endpoint] = {}
         self.lock_key = ("CONVERSATION_GROUP", broker.database.id, group_id)
-
-    def content(self) -> Any:
-        """Which conversations belong together."""
-        return self.group_id, self.service.name, sorted(self.members)
 
 
 class Endpoint(Part):
@@ -98,6 +145,28 @@ class Endpoint(Part):
         "service",
         "status",
         "timer_due",
+    )
+    STATE = state(
+        made("handle", "conversation_id", "is_initiator", "far_service", "encrypted"),
+        made("contract", "service", show=_name),
+        journaled("group", show=_group_id),
+        journaled("far_broker", "owner", "priority", "expires"),
+        journaled("own", "said", "send_sequence", "dead", "timer_due"),
+        journaled("status", of=_held_back),
+        also("why its messages were not delivered", _status, "status"),
+        journaled("arrivals", show=_arrivals),
+        journaled("peer", show=_handle),
+        journaled("pending", show=_pending),
+        journaled("pending_settled", of=_pending_settled),
+        journaled("pending_writer", "alarm_writer", "creator", show=owner_of),
+        journaled("lifetime", when="lifetime"),
+        journaled("security_timestamp", when="times"),
+        made("begun", when="times"),
+        also("since when rows are pending", _moments, "times"),
+        made("sent_by", hidden="follows from is_initiator"),
+        made("inbox", hidden="a part of its own"),
+        made("broker", hidden=SAME),
+        journal="broker.engine.journal",
     )
 
     def __init__(
@@ -172,27 +241,3 @@ class Endpoint(Part):
     def usable(self, transaction: Transaction) -> bool:
         """Whether this side may SEND: nobody has ended and nothing has failed."""
         return not (self.own or self.said or transaction in self.arrivals)
-
-    def content(self) -> Any:
-        """Everything that decides how the conversation goes on. The lifetime is the timers'
-        business; the conversation timer is not: until its transaction commits it is armed nowhere.
-        """
-        return (
-            self.handle,
-            self.is_initiator,
-            self.group.group_id,
-            self.own,
-            self.said,
-            sorted((str(t.owner.id), kind) for t, kind in self.arrivals.items()),
-            self.send_sequence,
-            self.peer.handle if self.peer else None,
-            self.dead,
-            [
-                (sequence, row[0], row[1].name, row[2])
-                for sequence, row in sorted(self.pending.items())
-            ],
-            self.pending_settled if self.pending_writer else None,
-            self.timer_due,
-            self.alarm_writer is not None,
-            self.creator is not None,
-        )

@@ -1,14 +1,14 @@
 """What Service Broker has done since the instance started: the Broker performance counters.
 
-Names: pages of the SQL Server Broker Statistics and Broker Activation objects. Not part of the
-state hash: how often something was done is no state.
+Names: pages of the SQL Server Broker Statistics and Broker Activation objects.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.journal import Part
+from redial_broker.engine.state import SAME, made, saved, state
 
 if TYPE_CHECKING:
     from redial_broker.engine.journal import Journal
@@ -23,10 +23,16 @@ PRIORITY = 9
 class Counters(Part):
     """One instance's counts, by the numbers above."""
 
-    __slots__ = ("values",)
+    __slots__ = ("_journal", "values")
+    STATE = state(
+        saved("values", copy=tuple, in_place=True, show=list, when="counters"),
+        made("_journal", hidden=SAME),
+        journal="_journal",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
         super().__init__()
+        self._journal = journal
         self.values = [0] * (PRIORITY + 11)
 
     def add(self, journal: Journal, which: int, more: int = 1) -> None:
@@ -42,11 +48,3 @@ class Counters(Part):
         values = self.values
         values[ENQUEUED] += 1
         values[PRIORITY + priority] += 1
-
-    def memento(self) -> Any:
-        """The counts."""
-        return tuple(self.values)
-
-    def restore(self, memento: Any) -> None:
-        """Put them back."""
-        self.values[:] = memento

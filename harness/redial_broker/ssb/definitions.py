@@ -8,10 +8,11 @@ ALTER SERVICE moves it to another queue.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.journal import Part
 from redial_broker.engine.owners import DBO
+from redial_broker.engine.state import SAME, definition, journaled, made, state
 
 if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from redial_broker.ssb.queue import Queue
 
 
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageType:
     """A message type."""
@@ -33,6 +35,7 @@ class MessageType:
     """The XML schema collection of VALID_XML, which has ``failure(body)``; else None."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)
 class Contract:
     """A contract."""
@@ -48,6 +51,13 @@ class Service(Part):
     """A service: its queue and the names of the contracts it may be a target for."""
 
     __slots__ = ("broker", "contracts", "name", "owner", "queue", "service_id")
+    STATE = state(
+        made("name", "service_id"),
+        journaled("queue", show=str),
+        journaled("contracts", show=sorted),
+        journaled("owner"),
+        made("broker", hidden=SAME),
+    )
 
     def __init__(
         self,
@@ -66,11 +76,8 @@ class Service(Part):
         self.contracts = contracts
         self.owner = owner
 
-    def content(self) -> Any:
-        """Name, queue and contracts."""
-        return self.name, self.queue.full_name, sorted(self.contracts)
 
-
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
     """A route."""
@@ -88,6 +95,7 @@ class Route:
     mirror_address: str | None = None
 
 
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)
 class RemoteServiceBinding:
     """A remote service binding: the user whose certificate stands for a remote service."""
@@ -102,6 +110,7 @@ class RemoteServiceBinding:
     owner: int = DBO
 
 
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)
 class Priority:
     """A conversation priority; None in a criterion means ANY."""

@@ -13,7 +13,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.ssb import alarms, notifications, queue_locks, timers, transmission
 from redial_broker.ssb.closing import finish, vacate
-from redial_broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
+from redial_broker.ssb.conversation import BUSY, CLOSED, GONE, PEER_ENDED
 from redial_broker.ssb.counters import ROLLBACKS
 from redial_broker.ssb.switches import value
 
@@ -139,7 +139,7 @@ def _own_end(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, b
 
 def _release_held_back(peer: Endpoint | None, ending: Transaction) -> None:
     """Messages that waited in the transmission queue for an END to be decided (F-456)."""
-    if peer is not None and peer.pending and peer.status == transmission.BUSY:
+    if peer is not None and peer.pending and peer.status == BUSY:
         transmission.retry(peer, ending)
 
 

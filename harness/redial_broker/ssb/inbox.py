@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.state import also, journaled, made, state
 from redial_broker.engine.switches import silent
 
 if TYPE_CHECKING:
@@ -31,6 +32,67 @@ TIMER, FAULT = 0, 1
 
 Message = tuple  # type: ignore[type-arg]  # ``needs.Stored`` says of what
 """(queuing_order, message_sequence_number, MessageType, body, enqueue time in clock seconds)."""
+
+
+def _handle(endpoint: Endpoint) -> str:
+    return endpoint.handle
+
+
+def owner_of(transaction: Transaction | None) -> int:
+    """Whose transaction: a session's id, 0 for nobody's."""
+    return transaction.owner.id if transaction is not None else 0
+
+
+def _rows(rows: dict[int, Stored]) -> list[tuple[int, int, str, bytes | None]]:
+    """Messages in the conversation's own order."""
+    return [(place, row[1], row[2].name, row[3]) for place, row in sorted(rows.items())]
+
+
+def _specials(special: dict[tuple[int, int], tuple[Stored, Transaction | None]]) -> Any:
+    if not special:
+        return None
+    return [
+        (rank, row[1], row[2].name, row[3], owner_of(owner))
+        for (rank, _), (row, owner) in sorted(special.items())
+    ]
+
+
+def _kept(kept: dict[int, Stored]) -> Any:
+    """What RETENTION keeps, in the order it came."""
+    if not kept:
+        return None
+    return [(row[1], row[2].name, row[3]) for _, row in sorted(kept.items())]
+
+
+def _settled(inbox: Inbox) -> int:
+    """From where on rows are the writer's; without one it says nothing."""
+    return inbox.settled if inbox.writer is not None else 0
+
+
+def _cut(inbox: Inbox) -> Any:
+    """Which rows END has found: it makes a difference only where it leaves others."""
+    if inbox.cut is None or inbox.tail <= inbox.cut:
+        return None
+    leaves = silent(inbox.endpoint.broker.engine, "end_over_open_send") == "leaves"
+    return (inbox.cut, inbox.left) if leaves else None
+
+
+def _all_rows(inbox: Inbox) -> list[Stored]:
+    """Every message, in an order that does not depend on when it came."""
+    return [
+        *(row for _, row in sorted(inbox.rows.items())),
+        *(row for _, (row, _) in sorted(inbox.special.items())),
+        *(row for _, row in sorted(inbox.kept.items())),
+        *(row for _, row in sorted(inbox.sent.items())),
+    ]
+
+
+def _moments(inbox: Inbox) -> list[float]:
+    return [row[4] for row in _all_rows(inbox)]
+
+
+def _orders(inbox: Inbox) -> list[int]:
+    return [row[0] for row in _all_rows(inbox)]
 
 
 class Inbox(Part):
@@ -58,6 +120,20 @@ class Inbox(Part):
         "special",
         "tail",
         "writer",
+    )
+    STATE = state(
+        made("endpoint", show=_handle),
+        journaled("base", "head", "tail"),
+        journaled("rows", show=_rows),
+        journaled("special", show=_specials),
+        journaled("kept", "sent", show=_kept),
+        journaled("settled", of=_settled),
+        journaled("writer", show=owner_of),
+        journaled("cut", "left", of=_cut),
+        journaled("ready_key", hidden="the queue's ready list may name too many"),
+        also("when messages came", _moments, "times"),
+        also("the order in which they came to the queue", _orders, "order"),
+        journal="endpoint.broker.engine.journal",
     )
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -167,28 +243,3 @@ class Inbox(Part):
     def _drop(self, mapping: dict[_K, Any], keys: list[_K]) -> None:
         for key in keys:
             self.endpoint.broker.engine.journal.put(None, self, mapping, key, MISSING)
-
-    def content(self) -> Any:
-        """Messages in the conversation's own order, and who holds what uncommitted."""
-        writer = self.writer
-        return (
-            self.endpoint.handle,
-            self.head,
-            [(sequence, row[2].name, row[3]) for sequence, row in sorted(self.rows.items())],
-            [
-                (rank, row[2].name, row[3], str(owner.owner.id) if owner else "")
-                for (rank, _), (row, owner) in sorted(self.special.items())
-            ],
-            len(self.kept),
-            len(self.sent),
-            (str(writer.owner.id), self.settled) if writer else None,
-            *((self.cut, self.left) if self._cut_counts() else ()),
-        )
-
-    def _cut_counts(self) -> bool:
-        """Whether it makes a difference which rows END has found: only where it leaves others."""
-        return (
-            self.cut is not None
-            and self.tail > self.cut
-            and silent(self.endpoint.broker.engine, "end_over_open_send") == "leaves"
-        )

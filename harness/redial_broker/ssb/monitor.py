@@ -7,11 +7,12 @@ reader is started when no RECEIVE was empty for five seconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.state import journaled, made, state
 from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ class QueueMonitor(Part):
     """
 
     __slots__ = ("last_activated", "last_empty", "queue", "receivers", "running", "state")
+    STATE = state(
+        made("queue", show=str),
+        journaled("state", "running"),
+        journaled("receivers", show=sorted),
+        journaled("last_activated", "last_empty", when="times"),
+        journal="queue.broker.engine.journal",
+    )
 
     def __init__(self, queue: Queue) -> None:
         super().__init__()
@@ -211,7 +219,3 @@ class QueueMonitor(Part):
 
     def _disarm(self) -> None:
         self.queue.broker.engine.timers.cancel(None, "ssb.monitor", self._key())
-
-    def content(self) -> Any:
-        """State and tasks; not the times."""
-        return str(self.queue), self.state, self.running, sorted(self.receivers)

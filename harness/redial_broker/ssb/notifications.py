@@ -19,6 +19,7 @@ from redial_broker.engine.broker_messages import text
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.state import definition
 from redial_broker.ssb import error_body, names, transmission, verbs
 from redial_broker.ssb.closing import finish
 from redial_broker.ssb.conversation import GONE, OPEN
@@ -47,6 +48,7 @@ SPID = 20
 """Session id of the background task that posts events; activated tasks begin at 21."""
 
 
+@definition(created="the broker shows it, where T-SQL can read it")
 @dataclass(frozen=True, slots=True, eq=False)
 class EventNotification:
     """An event notification."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sortedcontainers import SortedDict
@@ -10,7 +12,9 @@ from sortedcontainers import SortedDict
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING, Part
 from redial_broker.engine.owners import OWNER
+from redial_broker.engine.state import SAME, definition, journaled, made, plain, state
 from redial_broker.ssb import columns
+from redial_broker.ssb.inbox import owner_of
 from redial_broker.ssb.monitor import QueueMonitor
 from redial_broker.ssb.names import SYSTEM_TABLES
 from redial_broker.ssb.switches import value
@@ -32,6 +36,7 @@ POISON_LIMIT = 5
 """Consecutive rollbacks that disable a queue (removing-poison-messages page)."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class Activation:
     """ACTIVATION of a queue."""
@@ -42,6 +47,38 @@ class Activation:
     execute_as: int | None = OWNER
     """Principal id or OWNER."""
     enabled: bool = True
+
+
+@lru_cache(maxsize=256)
+def _activated(activation: Activation | None) -> Any:
+    return plain(activation)
+
+
+def _held(held: dict[int, HeldRow]) -> Any:
+    if not held:
+        return None
+    return [
+        (row[0].endpoint.handle, row[1], row[2], row[3].name, row[4], owner_of(row[5]))
+        for _, row in sorted(held.items())
+    ]
+
+
+def _waiting(queue: Queue) -> Any:
+    """Who waits, and whether for a conversation or group it named."""
+    if not queue.waiters:
+        return None
+    return sorted([(session.id, queue.waiters[session.id][1]) for session in queue.waiting()])
+
+
+def _sorted(mapping: dict[Any, int]) -> Any:
+    return sorted(mapping.items(), key=repr) if mapping else None
+
+
+def _arrived(queue: Queue) -> Any:
+    """The order of conversations, where the oldest message is received first."""
+    if not queue.oldest_first:
+        return None
+    return [inbox.endpoint.handle for inbox in queue.ready.values() if inbox.oldest() is not None]
 
 
 class Queue(Part):
@@ -78,6 +115,22 @@ class Queue(Part):
         "started",
         "waiters",
         "watched",
+    )
+    STATE = state(
+        made("schema", "name", "object_id"),
+        journaled("enabled", "going_off", "retention", "poison_handling", "watched"),
+        journaled("activation", show=_activated),
+        journaled("held", show=_held),
+        journaled("waiters", of=_waiting),
+        journaled("poison", show=_sorted),
+        journaled("ready", of=_arrived),
+        journaled("next_order", when="order"),
+        journaled("started", hidden="names the ids of the tasks to come"),
+        made("oldest_first", hidden="a switch, which no statement changes"),
+        made("monitor", hidden="a part of its own"),
+        made("internal_id", "kind", "parent_id", "lock_key", hidden="follows from the id"),
+        made("broker", hidden=SAME),
+        journal="broker.engine.journal",
     )
 
     def __init__(self, broker: Broker, schema: str, name: str, object_id: int) -> None:
@@ -278,11 +331,15 @@ class Queue(Part):
 
     def waiting(self) -> list[Caller]:
         """Sessions that wait here now (an ended or cancelled wait leaves a stale entry)."""
-        return [session for session, _ in self.waiters.values() if self._waits(session)]
+        return [session for _, (session, _) in self._in_order() if self._waits(session)]
 
     def waits_for_any(self) -> bool:
         """Whether a session waits in a RECEIVE or GET without WHERE."""
-        return any(not named and self._waits(session) for session, named in self.waiters.values())
+        return any(not named and self._waits(session) for _, (session, named) in self._in_order())
+
+    def _in_order(self) -> list[tuple[int, tuple[Caller, bool]]]:
+        """Who waits, by session: who came first counts for no state, and makes no difference."""
+        return sorted(self.waiters.items(), key=itemgetter(0))
 
     def _waits(self, session: Caller) -> bool:
         wait = session.wait
@@ -384,33 +441,6 @@ class Queue(Part):
             for endpoint in list(group.members.values()):
                 if endpoint.service.queue is self:
                     yield endpoint
-
-    def content(self) -> Any:
-        """Options, held rows, waiting sessions, poison counts; oldest-first also the order."""
-        order = (
-            [inbox.endpoint.handle for inbox in self.ready.values() if inbox.oldest() is not None]
-            if self.oldest_first
-            else None
-        )
-        activation = self.activation
-        return (
-            self.lock_key,
-            self.enabled,
-            self.going_off,
-            self.retention,
-            self.poison_handling,
-            activation and (activation.procedure, activation.max_readers, activation.enabled),
-            self.watched,
-            [
-                (row[0].endpoint.handle, row[1], row[3].name, row[4])
-                for _, row in sorted(self.held.items())
-            ]
-            if self.held
-            else None,
-            sorted(session.id for session in self.waiting()) if self.waiters else None,
-            sorted(self.poison.items(), key=repr) if self.poison else None,
-            order,
-        )
 
     def hash(self) -> bytes:
         """Not cached while it depends on waiting sessions, or on inboxes for the ready order."""

@@ -15,6 +15,7 @@ from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import MISSING
 from redial_broker.ssb import closing, names, races, routing
 from redial_broker.ssb.conversation import (
+    BUSY,
     ENDED,
     PEER_ENDED,
     PEER_ERROR,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 MESSAGE, END, ERROR = "message", "end", "error"
 """Kinds of rows: a user message, EndDialog, Error of END .. WITH ERROR."""
-
-BUSY = text(9749)
-"""transmission_status of a message that cannot enter its queue just now."""
 
 DEFAULT_PRIORITY = 5
 NO_MASTER_KEY = 26

@@ -7,9 +7,10 @@ nothing listens and nothing is sent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from redial_broker.engine.journal import Part
+from redial_broker.engine.journal import Journal, Part
+from redial_broker.engine.state import definition, journaled, made, plain, state
 from redial_broker.ssb.counters import Counters
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ ENCRYPTIONS = {
 """encryption_algorithm by encryption_algorithm_desc (page of the view)."""
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class BrokerEndpoint:
     """The one endpoint FOR SERVICE_BROKER."""
@@ -69,14 +71,15 @@ class Transport(Part):
     server_name: as @@SERVERNAME has it."""
 
     __slots__ = ("broker_endpoint", "counters", "notifications", "server_name")
+    STATE = state(
+        journaled("broker_endpoint", "notifications", show=plain),
+        made("counters", hidden="a part of its own"),
+        made("server_name", hidden="chosen when the instance was made"),
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
         super().__init__()
         self.server_name = ""
-        self.counters = Counters()
+        self.counters = Counters(journal)
         self.broker_endpoint: BrokerEndpoint | None = None
         self.notifications: dict[str, EventNotification] = {}
-
-    def content(self) -> Any:
-        """The endpoint and the notifications' names."""
-        return repr(self.broker_endpoint), sorted(self.notifications)

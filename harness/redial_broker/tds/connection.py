@@ -369,8 +369,6 @@ class Connection:
 
     def _reset(self, keep_transaction: bool) -> None:
         cast("ServedSession", self.session).reset(keep_transaction)
-        if not keep_transaction:
-            self._sink.in_transaction = False
 
     def _refuse(self, error: SqlError) -> None:
         sink = self._sink

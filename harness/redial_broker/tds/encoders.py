@@ -206,6 +206,27 @@ def column_codec(type_: SqlType) -> Codec:
     raise KeyError(f"no column has the type {type_}")
 
 
+_WHOLE: dict[str, Codec] = {
+    "tinyint": Codec(b"\x30", struct.Struct("<B").pack, 0),
+    "smallint": Codec(b"\x34", struct.Struct("<h").pack, 0),
+    "int": Codec(b"\x38", struct.Struct("<i").pack, 0),
+    "bigint": Codec(b"\x7f", struct.Struct("<q").pack, 0),
+    "bit": Codec(b"\x32", {0: b"\x00", 1: b"\x01"}.__getitem__, 0),
+    "float": Codec(b"\x3e", struct.Struct("<d").pack, 0),
+    "real": Codec(b"\x3b", struct.Struct("<f").pack, 0),
+    "money": Codec(b"\x3c", scalars.encode_money, 0),
+    "smallmoney": Codec(b"\x7a", scalars.encode_smallmoney, 0),
+    "datetime": Codec(b"\x3d", moments.encode_datetime, 0),
+    "smalldatetime": Codec(b"\x3a", moments.encode_smalldatetime, 0),
+}
+"""Types whose values have no length where a column is never NULL (2.2.5.4.1, F-537)."""
+
+
+def whole_codec(type_: SqlType) -> Codec:
+    """Like ``column_codec``, of a column that is never NULL."""
+    return _WHOLE.get(type_.name) or column_codec(type_)
+
+
 def _typed_xml(type_: SqlType) -> Codec:
     """xml with its schema collection: XML_INFO with database, schema and name (2.2.5.5.3)."""
     collection = cast("TypedXml", type_).collection

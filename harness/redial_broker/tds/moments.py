@@ -1,18 +1,17 @@
-"""Dates and times between Python and the wire (MS-TDS 2.2.5.5.1.8 and following).
-
-Python keeps microseconds; the seventh digit of a client's time is dropped, and sent as 0.
-"""
+"""Dates and times between Python and the wire (MS-TDS 2.2.5.5.1.8 and following)."""
 
 from __future__ import annotations
 
 import struct
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
+from redial_broker.engine.seventh_digit import DIGITS, PER_SECOND, at, fraction, moved
+
 _DAY_ZERO = date(1, 1, 1).toordinal()
 _DAY_1900 = date(1900, 1, 1).toordinal()
-_US_PER_DAY = 86_400_000_000
+_SECONDS_PER_DAY = 86_400
 _DATETIME, _SMALLDATETIME = struct.Struct("<iI"), struct.Struct("<HH")
-_TICKS_PER_DAY = 86_400 * 300
+_TICKS_PER_DAY = _SECONDS_PER_DAY * 300
 
 
 def time_bytes(scale: int) -> int:
@@ -20,9 +19,8 @@ def time_bytes(scale: int) -> int:
     return 3 if scale <= 2 else 4 if scale <= 4 else 5
 
 
-def _microseconds(value: time | datetime) -> int:
-    whole = (value.hour * 60 + value.minute) * 60 + value.second
-    return whole * 1_000_000 + value.microsecond
+def _seconds(value: time | datetime) -> int:
+    return (value.hour * 60 + value.minute) * 60 + value.second
 
 
 def encode_date(value: date) -> bytes:
@@ -37,16 +35,16 @@ def decode_date(data: bytes) -> date:
 
 def encode_time(value: time | datetime, scale: int) -> bytes:
     """Units of 10**-scale seconds since midnight."""
-    units: int = _microseconds(value) * 10 // 10 ** (7 - scale)
+    units: int = (_seconds(value) * PER_SECOND + fraction(value)) // 10 ** (DIGITS - scale)
     return units.to_bytes(time_bytes(scale), "little")
 
 
 def decode_time(data: bytes, scale: int) -> time:
     """The inverse of ``encode_time``; ValueError for a time past midnight."""
-    us = int.from_bytes(data, "little") * 10 ** (7 - scale) // 10
-    if us >= _US_PER_DAY:
-        raise ValueError(f"a time of {us} microseconds")
-    return (datetime.min + timedelta(microseconds=us)).time()
+    units = int.from_bytes(data, "little") * 10 ** (DIGITS - scale)
+    if units >= _SECONDS_PER_DAY * PER_SECOND:
+        raise ValueError(f"a time of {units} units of 100 ns")
+    return moved(datetime.min, units).time()
 
 
 def encode_datetime2(value: datetime, scale: int) -> bytes:
@@ -56,7 +54,7 @@ def encode_datetime2(value: datetime, scale: int) -> bytes:
 
 def decode_datetime2(data: bytes, scale: int) -> datetime:
     """The inverse of ``encode_datetime2``."""
-    return datetime.combine(decode_date(data[-3:]), decode_time(data[:-3], scale))
+    return at(decode_date(data[-3:]), decode_time(data[:-3], scale))
 
 
 def encode_datetimeoffset(value: datetime, scale: int) -> bytes:
@@ -77,7 +75,7 @@ def decode_datetimeoffset(data: bytes, scale: int) -> datetime:
 def encode_datetime(value: datetime) -> bytes:
     """Days since 1900-01-01 and ticks of 1/300 s."""
     days = value.toordinal() - _DAY_1900
-    ticks = (_microseconds(value) * 3 + 5_000) // 10_000
+    ticks = _seconds(value) * 300 + (value.microsecond * 3 + 5_000) // 10_000
     if ticks == _TICKS_PER_DAY:  # 23:59:59.999 rounds up to the next day
         days, ticks = days + 1, 0
     return _DATETIME.pack(days, ticks)

@@ -34,15 +34,16 @@ _TEXT_ENV = {"database": c.ENV_DATABASE, "language": c.ENV_LANGUAGE}
 class TdsSink:
     """Encodes one session's answers; ``send`` takes framed packets, ``finished`` ends a request.
 
-    in_transaction follows the ENVCHANGEs sent. fatal: a message ended the connection.
+    fatal: a message ended the connection.
     """
+
+    streams = True
 
     def __init__(self, send: Callable[[bytes], None], finished: Callable[[], None]) -> None:
         self._send = send
         self._finished = finished
         self.spid = 0
         self.packet_size = c.PACKET_DEFAULT
-        self.in_transaction = False
         self.fatal = False
         self._buffer = bytearray()
         self._packet_id = 1
@@ -59,7 +60,7 @@ class TdsSink:
     # --- one request ---------------------------------------------------------------------------
 
     def begin(self, rpc: bool, reset: bool = False) -> None:
-        """A request starts; rpc chooses DONEINPROC over DONE. reset: acknowledge a reset first."""
+        """A request starts; of an rpc every statement is inside. reset: acknowledge a reset first."""
         self._rpc = rpc
         self._failed = False
         self._status = None
@@ -81,8 +82,7 @@ class TdsSink:
             self._finish_cancelled()
         else:
             if self._held is None or self._held[0] == c.DONEINPROC:
-                self._release(c.DONE_MORE)
-                self._hold(c.DONE, c.DONE_ERROR if self._failed else 0, 0, 0)
+                self._ended(c.DONE, c.CMD_NOTHING, None, self._failed)
             self._release(0)
             self._flush_all()
         self._finished()
@@ -91,7 +91,7 @@ class TdsSink:
         # Section 2.2.7.6 wants one acknowledgement per attention; drivers also want the cancelled
         # request to end with its own message first: JDBC hangs, pyodbc's cancel is silent else.
         self._release(c.DONE_MORE)
-        self._buffer += tokens.done(c.DONE, c.DONE_ERROR | self._in_transaction_bit())
+        self._buffer += tokens.done(c.DONE, c.DONE_ERROR)
         self._values.clear()
         self._flush_all()
         for _ in range(self._attentions):
@@ -100,7 +100,7 @@ class TdsSink:
 
     def acknowledge_attention(self) -> None:
         """DONE with the attention bit, a message of its own."""
-        self._buffer += tokens.done(c.DONE, c.DONE_ATTN | self._in_transaction_bit())
+        self._buffer += tokens.done(c.DONE, c.DONE_ATTN)
         self._flush_all()
 
     def reply(self, data: bytes) -> None:
@@ -142,25 +142,51 @@ class TdsSink:
         if len(buffer) > _FLUSH_BYTES:
             self._flush_packets()
 
-    def done(self, command: int, rowcount: int | None, error: bool = False) -> None:
+    def done(
+        self, command: int, rowcount: int | None, error: bool = False, inside: bool = False
+    ) -> None:
         """A statement ended; an error said since the last one sets the bit as well.
 
         Inside a procedure, NOCOUNT (no row count) keeps statements without a result set from
         telling the client anything (SET NOCOUNT page).
         """
         rows, self._rows = self._rows, False
-        silent = self._rpc and rowcount is None and not (rows or error or self._failed)
-        if silent or self._attentions:
+        inside = inside or self._rpc
+        if inside and rowcount is None and not (rows or error or self._failed):
             return
-        status = self._in_transaction_bit()
-        if rowcount is not None:
-            status |= c.DONE_COUNT
-        if error or self._failed:
-            status |= c.DONE_ERROR
-            self._failed = False
+        failed, self._failed = error or self._failed, False
+        self._ended(c.DONEINPROC if inside else c.DONE, command, rowcount, failed)
+
+    def told(self, command: int, rowcount: int | None, inside: bool) -> None:
+        """A statement ended that the client hears of in any case."""
+        failed, self._failed = self._failed, False
+        self._ended(c.DONEINPROC if inside or self._rpc else c.DONE, command, rowcount, failed)
+
+    def call_status(self, status: int) -> None:
+        """The status of an EXECUTE whose end an error still stands before."""
+        if self._attentions:
+            return
         if self._held is not None:
             self._release(c.DONE_MORE)
-        token = c.DONEINPROC if self._rpc else c.DONE
+        self._buffer += tokens.return_status(status)
+
+    def call_over(self, status: int | None, failed: bool) -> None:
+        """An EXECUTE of a batch ended: its status, then DONEPROC (F-534)."""
+        if self._attentions:
+            return
+        if status is not None:
+            self.call_status(status)
+        self._failed = False
+        self._ended(c.DONEPROC, c.CMD_EXECUTE, None, failed)
+
+    def _ended(self, token: int, command: int, rowcount: int | None, failed: bool) -> None:
+        if self._attentions:
+            return
+        if self._held is not None:
+            self._release(c.DONE_MORE)
+        status = c.DONE_ERROR if failed else 0
+        if rowcount is not None:
+            status |= c.DONE_COUNT
         self._held = (token, status, command, rowcount or 0)
 
     def message(self, message: Message) -> None:
@@ -180,7 +206,6 @@ class TdsSink:
         if self._held is not None:
             self._release(c.DONE_MORE)
         if kind in _TRANSACTION_ENV:
-            self.in_transaction = kind == "begin"
             self._buffer += tokens.env_transaction(
                 _TRANSACTION_ENV[kind], cast(int, new or 0), cast(int, old or 0)
             )
@@ -208,23 +233,16 @@ class TdsSink:
             return
         if self._held is not None:
             self._release(c.DONE_MORE)
-        if self._rpc or self._status is not None:
-            self._buffer += tokens.return_status(self._status or 0)
+        if self._status is not None:
+            self._buffer += tokens.return_status(self._status)
         for value in self._values:
             self._buffer += value
         self._values.clear()
         self._status = None
-        status = self._in_transaction_bit() | (c.DONE_ERROR if error or self._failed else 0)
-        self._failed = False
-        self._held = (c.DONEPROC, status, c.CMD_EXECUTE, 0)
+        failed, self._failed = error or self._failed, False
+        self._ended(c.DONEPROC, c.CMD_EXECUTE, None, failed)
 
     # --- buffer --------------------------------------------------------------------------------
-
-    def _in_transaction_bit(self) -> int:
-        return c.DONE_INXACT if self.in_transaction else 0
-
-    def _hold(self, token: int, status: int, command: int, rows: int) -> None:
-        self._held = (token, status | self._in_transaction_bit(), command, rows)
 
     def _release(self, more: int) -> None:
         if self._held is None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from redial_broker.engine.types import Message, ResultColumn, SqlType, sql_type
 from redial_broker.tds import constants as c
-from redial_broker.tds.encoders import Encode, column_codec
+from redial_broker.tds.encoders import Encode, column_codec, whole_codec
 
 _DONE, _DONE_OLD = struct.Struct("<BHHQ"), struct.Struct("<BHHI")
 _MESSAGE_HEAD = struct.Struct("<iBB")
@@ -128,12 +128,14 @@ def column_metadata(columns: Sequence[ResultColumn]) -> tuple[bytes, list[Encode
     out = bytearray(bytes([c.COLMETADATA]) + _U16.pack(len(columns)))
     encoders = []
     for column in columns:
-        codec = column_codec(column.type)
+        codec = column_codec(column.type) if column.nullable else whole_codec(column.type)
         flags = c.COLUMN_NULLABLE if column.nullable else 0
         if column.identity:
             flags |= c.COLUMN_IDENTITY
         if column.stored:
             flags |= _UPDATABLE_UNKNOWN  # 0 says read-only: JDBC keeps such columns out of a load
+        if column.computed:
+            flags |= c.COLUMN_COMPUTED
         out += _COLUMN.pack(codec.user_type, flags) + codec.type_info
         if codec.table_name:
             out += b"\x01" + us_varchar("")

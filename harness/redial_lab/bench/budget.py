@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from redial.config import Config, load
-from redial.config.choices import Key, Recycle, TimerStrategy
+from redial.config.choices import Recycle, TimerStrategy
 from redial.paths import CONFIGS, EVIDENCE
 from redial_lab.bench.cost import STAGES, played
 from redial_lab.proof.audit_setups import deployed
@@ -55,7 +55,7 @@ def _audit(*, who: bool = True, **conversation: object) -> Config:
 DESIGNS: dict[str, Callable[[], Config]] = {
     SHIPPED: _audit,
     ARTICLE: lambda: _audit(who=False, timer_strategy=TimerStrategy.ARTICLE),
-    APART: lambda: _audit(key=Key.MESSAGE, recycle=Recycle.NEVER),
+    APART: lambda: _audit(key="message", recycle=Recycle.NEVER),
 }
 """What is compared, and the configuration it is installed by."""
 MOMENTS = (

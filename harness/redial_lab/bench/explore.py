@@ -43,7 +43,7 @@ def one(how: str, setup: str, transitions: int | None = None) -> Figures:
         "states": result.states,
         "transitions": result.transitions,
         "ends": result.ends,
-        "exhausted": result.exhausted,
+        "exhausted": result.ended,
         "violations": sorted(result.violations),
         "cpu_s": time.process_time() - cpu,
         "seconds": result.seconds,

@@ -45,7 +45,7 @@ def deployed(config: Config) -> tuple[Instance, Session]:
     session = instance.connect("master")
     _checked(session, "CREATE DATABASE bench;")
     session = instance.connect("bench")
-    for batch in split_batches(render(config)["install.sql"]):
+    for batch in split_batches(render(config)["redial.sql"]):
         _checked(session, batch.sql)
     return instance, session
 

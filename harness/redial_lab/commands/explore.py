@@ -8,6 +8,7 @@ from redial.cli.errors import UserError, command
 @command
 def explore(
     scenario: str = "two_phase",
+    *,
     transitions: int = 2_000_000,
     file: str = "",
     setup: str = "",
@@ -19,18 +20,27 @@ def explore(
     replay: str = "",
     out: str = "",
     fewer: bool = False,
+    past: bool = False,
+    heat: bool = False,
+    explain_hash: bool = False,
+    list: bool = False,
 ) -> int:
-    """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
+    """Search or walk a scenario, a setup or a user's own file. Exit statuses: docs/explorer.md."""
     from redial_broker.engine.switches import SwitchError
     from redial_lab.explore.replay_words import SeedError
     from redial_lab.explore.user_files import OwnError
     from redial_lab.proof.explore_command import SCENARIOS, Wanted, main
 
+    if explain_hash or list:
+        from redial_lab.proof.explore_lists import explained_hash, listed
+
+        print("\n".join(explained_hash() if explain_hash else listed()))
+        return 0
     if scenario not in SCENARIOS:
         raise UserError(
             f"--scenario {scenario}",
             "there is none of that name",
-            f"use one of: {', '.join(SCENARIOS)}",
+            f"use one of: {', '.join(SCENARIOS)}; or --list",
         )
     if transitions < 1:
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
@@ -39,7 +49,20 @@ def explore(
     if walks < 0:
         raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
     wanted = Wanted(
-        scenario, setup, file, transitions, walks, seed, changes, vary, orders, fewer, replay, out
+        name=scenario,
+        setup=setup,
+        file=file,
+        transitions=transitions,
+        walks=walks,
+        seed=seed,
+        changes=changes,
+        vary=vary,
+        orders=orders,
+        fewer=fewer,
+        replay=replay,
+        out=out,
+        past=past,
+        heat=heat,
     )
     try:
         wanted.scenario()

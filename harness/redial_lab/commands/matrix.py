@@ -9,6 +9,7 @@ from redial_lab.commands import clone
 @command
 def matrix(
     only: str = "*",
+    *,
     limit: int = -1,
     write: bool = False,
     traces: bool = False,
@@ -32,4 +33,12 @@ def matrix(
         )
     if not 1 <= workers <= 16:
         raise UserError(f"--workers {workers}", "counts processes", "pass 1 to 16")
-    return main(only, limit, write, traces, workers, again, defaults)
+    return main(
+        only,
+        limit=limit,
+        write=write,
+        traces=traces,
+        workers=workers,
+        again=again,
+        defaults=defaults,
+    )

@@ -9,6 +9,7 @@ from redial_lab.commands import clone
 @command
 def mutants(
     only: str = "",
+    *,
     generated: bool = False,
     write: bool = False,
     check: bool = False,

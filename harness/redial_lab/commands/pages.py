@@ -70,13 +70,27 @@ def _matrix() -> str:
     return text(kept())
 
 
+def _keys() -> str:
+    from redial_lab.pages.keys import page
+
+    return page()
+
+
+def _audit_toml() -> str:
+    from redial_lab.pages.keys import audit_toml
+
+    return audit_toml()
+
+
 PAGES = (
     Page("docs/generated/answer-matrix.md", _matrix),
     Page("docs/generated/cost.md", _cost),
     Page("docs/generated/coverage.md", _coverage),
     Page("docs/generated/features.md", _features),
+    Page("docs/generated/keys.md", _keys),
     Page("docs/generated/lint.md", _lint),
     Page("docs/generated/mutants.md", _mutants),
+    Page("sql/configs/audit.toml", _audit_toml),
 )
 
 ELSEWHERE = {

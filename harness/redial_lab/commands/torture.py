@@ -36,6 +36,7 @@ SERVER = "the server that was named"
 @command
 def torture(
     config: str = "",
+    *,
     minutes: float = 0.0,
     trials: int = 0,
     seed: int = 1,
@@ -62,12 +63,12 @@ def torture(
         )
     order = Order(
         names,
-        seed,
-        trials or (0 if minutes else len(names)),
-        minutes,
-        messages,
-        mutant or None,
-        workers,
+        seed=seed,
+        trials=trials or (0 if minutes else len(names)),
+        minutes=minutes,
+        messages=messages,
+        mutant=mutant or None,
+        workers=workers,
     )
     if server is not None:
         return _live(console, server, order)

@@ -106,8 +106,6 @@ def digests(world: World) -> Digests:
     locks = instance.engine.locks
     parts = [part.digest or part.hash() for part in world.parts() if part is not locks]
     parts.append(pack("<Q", locks.deadlocks))
-    if world.timed:
-        parts.append(pack("<d", instance.clock.seconds))
     total = sum(
         [
             int.from_bytes(resource.digest or resource.hash(), "little")

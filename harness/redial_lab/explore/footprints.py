@@ -31,11 +31,14 @@ from redial_lab.explore.cells import (
     BY_KEY,
     FIXED_OF_SESSION,
     INTENT,
-    NOT_OF_THE_STATE,
-    UNHASHED,
+    NOTED,
     WHOLE,
+    changing,
+    kind_of,
+    others,
+    uncounted,
 )
-from redial_lab.explore.progress import Incidents, Progress, RecordingSink
+from redial_lab.explore.progress import Incidents, RecordingSink
 from redial_lab.explore.read_memory import Known, Reads
 from redial_lab.explore.scenario import Step
 from redial_lab.explore.world import World
@@ -85,6 +88,27 @@ class Footprint(NamedTuple):
 ALL = Footprint(EVERYTHING, EVERYTHING, EVERYTHING)
 
 
+TABLES = frozenset({Index, Table})
+
+
+def part_is_private(part: Any) -> bool:
+    """Whether a table or index is a table variable's or a #temporary table's: one session's own."""
+    get = object.__getattribute__
+    table = get(part, "table") if isinstance(part, Index) else part
+    return bool(get(table, "temporary")) or get(table, "database") is None
+
+
+def key_name(mapping: Cell, key: Any) -> Any:
+    """What a key is called in a cell: a place in a queue by its conversation, for when that came
+    differs between two orders of independent steps; a wait by its session's number, for the session
+    itself is another object on another way."""
+    if mapping[0] == "ready":
+        return key[-1]
+    if mapping[0] == "timer" and key[0] == "wait":
+        return "wait", key[1].id
+    return key
+
+
 class _View:
     """A mapping that is asked by key, while a look-out stands."""
 
@@ -94,7 +118,7 @@ class _View:
         self._look, self._name, self.real = look, name, real
 
     def _one(self, key: Any) -> None:
-        self._look.saw((*self._name, key))
+        self._look.saw((*self._name, key_name(self._name, key)))
 
     def _all(self) -> Any:
         self._look.saw(self._name)
@@ -153,6 +177,8 @@ class Lookout:
         }
         self.sinks = {id(sink): client.id for sink, client in zip(world.sinks, world.clients)}
         self.known = Known(world, self.bit)
+        self.kinds: dict[type, type] = {}
+        self.unseen: dict[type, frozenset[str]] = {}
 
     def bit(self, cell: Cell) -> int:
         """The bit of a cell."""
@@ -190,11 +216,9 @@ class Lookout:
         writes: set[Cell] = set() if who is None else {("session", who)}
         member: set[Cell] = set()
         if step.kind == "timer":
-            writes.add(("timer", step.who))
+            writes.add(("timer", key_name(("timer",), step.who)))
         for entry in log[start:]:
-            if not self._changed(entry, writes, member):
-                self.known.changed(EVERYTHING)
-                return ALL
+            self._changed(entry, writes, member)
         self._progress(before, writes)
         intents = self._intents(log[start:], writes, reads.more)
         writes.difference_update(intents)
@@ -226,66 +250,73 @@ class Lookout:
         """Of a step that only a spent budget forbids: what makes it possible."""
         cells = [
             ("budget", step.kind),
-            ("session", step.who) if isinstance(step.who, int) else ("timer", step.who),
+            ("session", step.who)
+            if isinstance(step.who, int)
+            else ("timer", key_name(("timer",), step.who)),
         ]
         found = self.set_of(cells)
         return Footprint(found, found, 0)
 
     # ------------------------------------------------------------------ what was changed
-    def _changed(self, entry: Record, writes: set[Cell], member: set[Cell]) -> bool:
-        """Note what one record of the journal changed; False when nobody knows what it is."""
+    def _changed(self, entry: Record, writes: set[Cell], member: set[Cell]) -> None:
+        """Note what one record of the journal changed."""
         kind, part, mapping, key = entry[:4]
-        class_ = type(part)
-        if class_ in WHOLE:
-            if kind != 1 or key not in UNHASHED.get(class_, ()):
-                writes.add(self.whole(part))
-            return True
+        class_ = self._kind(part)
         if isinstance(part, SessionState):
             writes.add(("session", part.id))
         elif isinstance(part, Transaction):
             writes.add(("session", part.owner.id))
         elif isinstance(part, RecordingSink):
             writes.add(("session", self.sinks.get(id(part), 0)))
-        elif isinstance(part, (Index, Table)):
-            self._row(kind, part, key, writes, member)
         elif isinstance(part, Incidents):
             writes.add(("incidents",))
-        elif isinstance(part, (Progress, *NOT_OF_THE_STATE)):
+        elif class_ in NOTED or (kind == 1 and key in self.unseen[class_]):
             pass
+        elif class_ in WHOLE:
+            writes.add(self.whole(part))
+        elif isinstance(part, (Index, Table)):
+            self._row(kind, part, key, writes, member)
         elif kind == 0 and class_ in BY_KEY:
-            return self._member(part, mapping, key, writes, member)
-        elif kind == 1 and (key in BY_FIELD.get(class_, ()) or key in UNHASHED.get(class_, ())):
-            if key not in UNHASHED.get(class_, ()) or getattr(part, "oldest_first", False):
-                writes.add(self.field(part, key))
+            self._member(part, mapping, key, writes, member)
+        elif kind == 1 and key in BY_FIELD.get(class_, ()):
+            writes.add(self.field(part, key))
         else:
-            return False
-        return True
+            writes.add(self.other(part))
 
     def _row(self, kind: int, part: Any, key: Any, writes: set[Cell], member: set[Cell]) -> None:
         name = self.tables.get(id(part))
         if name is None:
-            return  # of a table variable or a temporary table: nobody else's
-        if isinstance(part, Table):
-            writes.add(("table", name, key))
+            if not part_is_private(part):
+                writes.add(self.other(part))
+        elif isinstance(part, Table):
+            known = key in BY_FIELD[Table]
+            writes.add(("table", name, key) if known else self.other(part))
         else:
             writes.add(("row", name, key))
             member.add(("row", name))
 
     def _member(
         self, part: Any, mapping: Any, key: Any, writes: set[Cell], member: set[Cell]
-    ) -> bool:
-        mapping = getattr(mapping, "real", mapping)
-        for name in BY_KEY[type(part)]:
+    ) -> None:
+        mapping, class_ = getattr(mapping, "real", mapping), self._kind(part)
+        for name in BY_KEY[class_]:
             if getattr(part, name) is mapping:
                 prefix = self.mapping(part, name)
-                writes.add((*prefix, key))
+                writes.add((*prefix, key_name(prefix, key)))
                 member.add(prefix)
-                return True
-        for name in BY_FIELD.get(type(part), ()):
+                return
+        for name in BY_FIELD.get(class_, ()):
             if getattr(part, name) is mapping:
                 writes.add(self.field(part, name))
-                return True
-        return False
+                return
+        writes.add(self.other(part))
+
+    def _kind(self, part: Any) -> type:
+        found = self.kinds.get(type(part))
+        if found is None:
+            found = self.kinds[type(part)] = kind_of(type(part))
+            self.unseen[found] = uncounted(found, self.world.texts.counted)
+        return found
 
     def _progress(self, before: tuple[Any, ...], writes: set[Cell]) -> None:
         """What of the explorer's own notes has changed."""
@@ -336,10 +367,14 @@ class Lookout:
         return found
 
     # ------------------------------------------------------------------ names of cells
-    @staticmethod
-    def whole(part: Any) -> Cell:
+    def other(self, part: Any) -> Cell:
+        """The cell of a part that has no name of its own."""
+        self.known.cells.others[id(part)] = part  # so that nobody else gets its number
+        return ("other", id(part))
+
+    def whole(self, part: Any) -> Cell:
         """The cell of a part that is one."""
-        class_ = type(part)
+        class_ = self._kind(part)
         if class_ is Resource:
             return ("lock", part.key)
         if class_ is Endpoint:
@@ -354,7 +389,7 @@ class Lookout:
 
     def mapping(self, part: Any, name: str) -> Cell:
         """The beginning of the cells of a mapping; by itself the cell of all its keys."""
-        class_ = type(part)
+        class_ = self._kind(part)
         if class_ is Index:
             return ("row", self.tables.get(id(part)))
         if class_ is LockManager:
@@ -367,10 +402,9 @@ class Lookout:
             return (name[:-1],)
         return ("ready", part.object_id, part.broker.database.id)
 
-    @staticmethod
-    def field(part: Any, name: str) -> Cell:
+    def field(self, part: Any, name: str) -> Cell:
         """The cell of a field."""
-        return (type(part).__name__, getattr(part, "object_id", 0), name)
+        return (self._kind(part).__name__, getattr(part, "object_id", 0), name)
 
     # ------------------------------------------------------------------ the look-out
     @contextmanager
@@ -387,7 +421,8 @@ class Lookout:
     def _watchers(self) -> dict[type, Watch]:
         made = getattr(self, "_made", None)
         if made is None:
-            made = {class_: self._of_whole(fields) for class_, fields in WHOLE.items()}
+            made = {class_: self._of_part(class_, self.whole) for class_ in WHOLE}
+            made |= {class_: self._of_part(class_, self.other) for class_ in others()}
             for class_ in {*BY_KEY, *BY_FIELD}:
                 made[class_] = self._of_fields(
                     BY_KEY.get(class_, frozenset()), BY_FIELD.get(class_, frozenset()), class_
@@ -397,23 +432,28 @@ class Lookout:
             self._made = made
         return made
 
-    def _of_whole(self, fields: frozenset[str]) -> Watch:
-        get, saw, whole = object.__getattribute__, self.saw, self.whole
+    def _seen(self, class_: type) -> frozenset[str]:
+        """Fields of a class whose reads are noted."""
+        return changing(class_) - uncounted(class_, self.world.texts.counted)
+
+    def _of_part(self, class_: type, cell: Callable[[Any], Cell]) -> Watch:
+        get, saw, fields = object.__getattribute__, self.saw, self._seen(class_)
 
         def watch(part: Any, name: str) -> Any:
             if name in fields:
-                saw(whole(part))
+                saw(cell(part))
             return get(part, name)
 
         return watch
 
     def _of_fields(self, by_key: frozenset[str], by_field: frozenset[str], class_: type) -> Watch:
         get, saw = object.__getattribute__, self.saw
-
-        asked = self.asked
+        asked, rest = self.asked, self._seen(class_) - by_key - by_field
 
         def watch(part: Any, name: str) -> Any:
             found = get(part, name)
+            if name in rest and not (class_ in TABLES and part_is_private(part)):
+                saw(self.other(part))
             if class_ is LockManager and name in ASKING:
 
                 def ask(transaction: Transaction, key: Cell, mode: str, **how: Any) -> Any:
@@ -423,12 +463,16 @@ class Lookout:
                 return ask
             if name in by_key:
                 if class_ is Index and id(part) not in self.tables:
+                    if not part_is_private(part):
+                        saw(self.other(part))
                     return found
                 return _View(self, self.mapping(part, name), found)
             if name in by_field:
                 if class_ is Table:
                     if id(part) in self.tables:
                         saw(("table", self.tables[id(part)], name))
+                    elif not part_is_private(part):
+                        saw(self.other(part))
                 else:
                     saw(self.field(part, name))
             return found

@@ -19,31 +19,21 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
+from redial_lab.explore.cells import IN_NO_CELL
+from redial_lab.explore.counted import counting
 from redial_lab.explore.diverged import Diverged
 from redial_lab.explore.effects import KEPT, Digests, Effect, digests
-from redial_lab.explore.footprints import ALL, Footprint, Lookout
+from redial_lab.explore.footprints import ALL, EVERYTHING, Footprint, Lookout
+from redial_lab.explore.futures import LATE, UNKNOWN, Futures
 from redial_lab.explore.read_memory import Reads
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result, collecting_seldom, search
 from redial_lab.explore.world import OWN_TIMERS, World
 
-if TYPE_CHECKING:
-    Question = TypeVar("Question")
-    Answer = TypeVar("Answer")
-
-UNKNOWN = -1
-"""Of a state whose future is not known: anything may follow."""
-
-REMEMBERED = 200_000
-"""So many answers are kept of each question about futures; then they are forgotten."""
-
 CHECKED = 61
 """Of so many steps whose end is known one that is taken is compared with it, to be sure."""
-
-LATE = ("late",)
-"""Who acts where nobody else can: time. It never comes before a session's step."""
 
 
 def actor(world: World, step: Step) -> Any:  # hashable, as ``Step.who`` is
@@ -57,160 +47,6 @@ def actor(world: World, step: Step) -> Any:  # hashable, as ``Step.who`` is
     ):
         return LATE
     return step.kind, step.who
-
-
-class Futures:
-    """What may follow a state, as numbers: sets of elements, each a step and who it comes after.
-
-    An element is (actor, its footprint, and the actors of steps since the state that it depends on:
-    those it surely comes after, and all it may come after, by way of others too). All are kept once
-    and compared by number; what is asked often is remembered.
-    """
-
-    def __init__(self) -> None:
-        self.actors: dict[Hashable, int] = {}
-        self.prints: dict[tuple[int, Footprint], int] = {}
-        self.print_list: list[tuple[int, Footprint]] = []
-        self.elements: dict[tuple[int, int, int], int] = {}
-        self.element_list: list[tuple[int, int, int]] = []
-        self.sets: dict[tuple[int, ...], int] = {}
-        self.set_list: list[tuple[int, ...]] = []
-        self._after: dict[tuple[int, int], int] = {}
-        self._touching: dict[int, dict[int, bool]] = {}
-        self._races: dict[tuple[int, int], tuple[int, ...] | None] = {}
-
-    def actor(self, who: Hashable) -> int:
-        """The bit of an actor."""
-        return self.actors.setdefault(who, 1 << len(self.actors))
-
-    def step(self, who: Hashable, footprint: Footprint) -> int:
-        """The number of a step: an actor and a footprint."""
-        return self.step_of(self.actor(who), footprint)
-
-    def step_of(self, who: int, footprint: Footprint) -> int:
-        """The same, of an actor's bit."""
-        key = (who, footprint)
-        found = self.prints.get(key)
-        if found is None:
-            found = self.prints[key] = len(self.print_list)
-            self.print_list.append(key)
-        return found
-
-    def element(self, step: int, surely: int = 0, perhaps: int = 0) -> int:
-        """The number of a step with who it comes after."""
-        key = (step, surely, perhaps)
-        found = self.elements.get(key)
-        if found is None:
-            found = self.elements[key] = len(self.element_list)
-            self.element_list.append(key)
-        return found
-
-    def set_of(self, elements: tuple[int, ...]) -> int:
-        """The number of a set of elements."""
-        found = self.sets.get(elements)
-        if found is None:
-            found = self.sets[elements] = len(self.set_list)
-            self.set_list.append(elements)
-        return found
-
-    def union(self, sets: set[int]) -> int:
-        """All of them together, without what another element covers."""
-        if UNKNOWN in sets:
-            return UNKNOWN
-        if len(sets) == 1:
-            return next(iter(sets))
-        return self.set_of(self._least(sorted(set().union(*(self.set_list[n] for n in sets)))))
-
-    def _least(self, elements: list[int]) -> tuple[int, ...]:
-        """The same in fewer elements, sorted as they are: all steps of an actor that surely come
-        after the same actors are one that reads and changes what they do and comes after all they
-        may come after. That can only add to what seems to depend on what, and to who has to be
-        tried for it.
-        """
-        kept: dict[tuple[int, int], int] = {}
-        element_list, print_list, merged = self.element_list, self.print_list, False
-        for number in elements:
-            step, surely, perhaps = element_list[number]
-            who, footprint = print_list[step]
-            other = kept.setdefault((who, surely), number)
-            if other != number:
-                merged = True
-                step, _, more = self.element_list[other]
-                kept[who, surely] = self.element(
-                    self.step_of(who, self.print_list[step][1] | footprint), surely, perhaps | more
-                )
-        return tuple(sorted(kept.values()) if merged else elements)
-
-    def after(self, step: int, rest: int) -> int:
-        """What follows a state in which ``step`` is taken, ``rest`` following that."""
-        if rest == UNKNOWN:
-            return UNKNOWN
-        key = (step, rest)
-        found = self._after.get(key)
-        if found is None:
-            found = self.set_of(self._least(sorted(self._moved(step, self.set_list[rest]))))
-            _remember(self._after, key, found)
-        return found
-
-    def _moved(self, step: int, elements: tuple[int, ...]) -> set[int]:
-        """Elements seen from before ``step``: after whom they come by way of it."""
-        who = self.print_list[step][0]
-        touched, moved = 0, {self.element(step)}
-        here, element = [], self.element
-        steps, known = self.element_list, self._touching.setdefault(step, {})
-        for number in elements:
-            later, surely, perhaps = steps[number]
-            near = known.get(later)
-            if near is None:
-                near = known[later] = self._near(step, later)
-            if near:
-                touched |= self.print_list[later][0]
-            here.append((number, later, surely, perhaps, near or surely & who))
-        for number, later, surely, perhaps, sure in here:
-            if sure:
-                if not surely & perhaps & who:
-                    number = element(later, surely | who, perhaps | who)
-            elif perhaps & touched and not perhaps & who:
-                number = element(later, surely, perhaps | who)
-            moved.add(number)
-        return moved
-
-    def _near(self, step: int, later: int) -> bool:
-        """Whether a later step is the same actor's, or depends on this one."""
-        who, footprint = self.print_list[step]
-        whose, print_ = self.print_list[later]
-        return who == whose or footprint.touches(print_)
-
-    def races(self, step: int, rest: int, runs: bool) -> tuple[int, ...] | None:
-        """Who else might have acted instead: for each later step that depends on ``step`` and on
-        nothing that surely comes after it, the actors by one of which it would have begun (those
-        that cannot act have not). None: anybody.
-
-        runs: it is a session's own step: what only time brings does not come before it.
-        """
-        if rest == UNKNOWN:
-            return None
-        key = (step, rest)
-        known = self._races.get(key)
-        if known is not None:
-            return known
-        who = self.print_list[step][0]
-        found = set()
-        late = self.actor(LATE) if runs else 0
-        for number in self.set_list[rest]:
-            later, surely, perhaps = self.element_list[number]
-            whose = self.print_list[later][0]
-            if whose not in (who, late) and not surely & who and self._near(step, later):
-                found.add((perhaps | whose) & ~who)
-        result = tuple(sorted(found))
-        _remember(self._races, key, result)
-        return result
-
-
-def _remember(answers: dict[Question, Answer], key: Question, answer: Answer) -> None:
-    if len(answers) >= REMEMBERED:
-        answers.clear()
-    answers[key] = answer
 
 
 @dataclass(slots=True)
@@ -236,12 +72,16 @@ class Entry:
 class Persistent:
     """The search. ``run`` gives the result; its states are those of the reduced graph."""
 
-    def __init__(self, world: World, limits: Limits) -> None:
+    def __init__(
+        self, world: World, limits: Limits, opaque: frozenset[Hashable] = frozenset()
+    ) -> None:
+        """opaque: places whose steps are taken to depend on everything."""
+        self.opaque = opaque
         self.world = world
         self.limits = limits
         self.look = Lookout(world)
         self.futures = Futures()
-        self.result = Result(world.scenario.name, fewer=True)
+        self.result = Result(world.scenario.name, fewer=True, unseen=world.scenario.to_witness)
         self.rest: dict[bytes, int | None] = {}
         self.path: list[Step] = []
         self.stack: list[Entry] = []
@@ -279,10 +119,11 @@ class Persistent:
         names, steps = self.result.meet(world, self.path)
         self.result.deepest = max(self.result.deepest, len(self.path))
         entry = Entry(mark, key, found, {}, watched)
-        if names:
+        followed = self.result.goes_on(names, steps, self.limits.past)
+        if names and not followed:
             entry.futures.add(UNKNOWN)
         else:
-            for step in steps:
+            for step in followed:
                 bit = futures.actor(actor(world, step))
                 if bit in entry.steps:  # time: all of it is searched
                     bit = futures.actor((step.kind, step.who))
@@ -319,6 +160,13 @@ class Persistent:
         frame = session.frames[-1]
         return session.stream, frame.program.name, frame.pc
 
+    def _text_place(self, step: Step) -> Hashable:
+        """Where a session's step stands in the T-SQL, whoever runs it."""
+        if step.kind != "run":
+            return None
+        frame = self.world.instance.sessions[step.who].frames[-1]
+        return frame.program.full_name, frame.program.infos[frame.pc].line, frame.pc
+
     def _next(self, entry: Entry) -> int:
         """The next actor to search in a state; 0 when that is enough."""
         waiting = entry.chosen & ~entry.done
@@ -346,6 +194,17 @@ class Persistent:
         result.transitions += 1
         result.taken[step.kind] += 1
         entry.done |= bit
+        place = self._text_place(step)
+        if place is not None and place in self.opaque:
+            self._walk(entry, bit, None, None)
+            return
+        try:
+            self._remembered(entry, bit, step)
+        except Diverged as error:
+            raise Diverged(str(error), place) from None
+
+    def _remembered(self, entry: Entry, bit: int, step: Step) -> None:
+        """Take a step, or know from an earlier time where it leads."""
         reads = self.look.foresee(step)
         effect = reads.effect if reads is not None else None
         found = effect.leads_to(entry.digests) if effect is not None else None
@@ -361,14 +220,16 @@ class Persistent:
         is known.
         """
         world, result, step = self.world, self.result, entry.steps[bit]
+        opaque = bool(self.opaque) and self._text_place(step) in self.opaque
         if reads is None:
-            reads = self.look.watch(step)
+            reads = Reads(EVERYTHING, frozenset()) if opaque else self.look.watch(step)
         mark = world.journal.mark()
         self.path.append(step)
         if reads.effect is None:
-            self._see(entry, step, reads)
+            self._see(entry, step, reads, opaque)
         else:
             world.take(step)
+            world.recount()
         effect = cast(Effect, reads.effect)
         if found is None:
             found = digests(world)
@@ -395,12 +256,13 @@ class Persistent:
         self.path.pop()
         self._done(entry, rest)
 
-    def _see(self, entry: Entry, step: Step, reads: Reads) -> None:
+    def _see(self, entry: Entry, step: Step, reads: Reads, opaque: bool) -> None:
         """Take a step and see what it does, for this time and all others."""
         world = self.world
         footprint = self.look.take(step, reads)
+        world.recount()
         who = actor(world, step)
-        if who is LATE:
+        if who is LATE or opaque:
             footprint = ALL
         visible = self._watched() != entry.watched
         if visible:
@@ -448,22 +310,53 @@ class Persistent:
             self.misses[place] = self.misses.get(place, 0) + 1
 
 
+MOST_OPAQUE = 12
+"""So many places may turn out to depend on more than they were seen to read; then the whole graph
+is searched."""
+
+
 def persistent(
     scenario: Scenario, limits: Limits | None = None, read: set[str] | None = None
 ) -> Result:
     """Search a scenario's reduced graph. Deterministic. read: as of ``World``.
 
     Where a step turns out to depend on more than what it was seen to read, the reduction proves
-    nothing: then the whole graph is searched instead, and the result says so (``whole_because``).
+    nothing of it: the search begins again, and takes all steps at that place of the T-SQL to depend
+    on everything (``Result.opaque``). Where that does not help, or there are too many such places,
+    the whole graph is searched, and the result says why (``whole_because``).
     """
-    world = World(scenario, read)
-    try:
-        with collecting_seldom():
-            return Persistent(world, limits or Limits()).run()
-    except Diverged as error:
-        why = str(error)
-    finally:
-        world.close()
+    opaque: dict[Hashable, str] = {}
+    while True:
+        found = _attempt(scenario, limits or Limits(), read, frozenset(opaque))
+        if isinstance(found, Result):
+            found.opaque = tuple(f"{place[0]}, line {place[1]}" for place in opaque)  # type: ignore[index]
+            return found
+        if found.place is None or found.place in opaque or len(opaque) >= MOST_OPAQUE:
+            break
+        opaque[found.place] = str(found)
     result = search(scenario, limits, read)
-    result.whole_because = why
+    result.whole_because = str(found)
     return result
+
+
+def _attempt(
+    scenario: Scenario, limits: Limits, read: set[str] | None, opaque: frozenset[Hashable]
+) -> Result | Diverged:
+    """One search, or why it proves nothing."""
+
+    def run(counted: frozenset[str]) -> Result | Diverged:
+        world = World(scenario, read, counted)
+        try:
+            unseen = world.texts.counted & IN_NO_CELL
+            if unseen:
+                return Diverged(
+                    f"its T-SQL reads {' and '.join(sorted(unseen))}, which steps share unseen"
+                )
+            with collecting_seldom():
+                return Persistent(world, limits, opaque).run().looked_at(world)
+        except Diverged as error:
+            return error
+        finally:
+            world.close()
+
+    return counting(run)

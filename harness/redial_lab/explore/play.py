@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from redial.tsql import split_batches
 from redial_broker.engine.locks import Deadlock
+from redial_broker.engine.state import derived, state
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
 from redial_broker.instance.requests import Batch
@@ -41,6 +42,9 @@ class PlayError(Exception):
 
 class _Sink(RecordingSink):
     """What a window is told, printed lines too."""
+
+    __slots__ = ("printed",)
+    STATE = state(derived("printed", why="a script is played once and never taken back"))
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from redial_broker.engine.journal import Part
+from redial_broker.engine.state import SAME, journaled, made, saved, state
 from redial_broker.engine.types import Message
 from redial_lab.explore.scenario import Scenario
 
@@ -16,32 +17,30 @@ if TYPE_CHECKING:
     from redial_broker.instance.session import Session
     from redial_lab.explore.world import World
 
-# Any of memento, restore and content below: as ``Part`` has them, each part its own.
 _ID = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
+
+
+def _numbers(errors: tuple[Message, ...]) -> list[int]:
+    """By number: texts name ids, and neither a client nor a check reads them."""
+    return [message.number for message in errors]
 
 
 class RecordingSink(Part):
     """A client's sink while exploring: what was acknowledged, what failed. Rewound too."""
 
     __slots__ = ("errors", "finished", "journal")
+    streams = False
+    STATE = state(
+        saved("errors", show=_numbers),
+        saved("finished"),
+        made("journal", hidden=SAME),
+    )
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
         self.journal = journal
         self.errors: tuple[Message, ...] = ()
         self.finished = False
-
-    def memento(self) -> Any:
-        """Errors so far and whether the request is over."""
-        return self.errors, self.finished
-
-    def restore(self, memento: Any) -> None:
-        """Put them back."""
-        self.errors, self.finished = memento
-
-    def content(self) -> Any:
-        """Error numbers in order."""
-        return [message.number for message in self.errors], self.finished
 
     def message(self, message: Message) -> None:
         """Keep errors."""
@@ -57,7 +56,8 @@ class RecordingSink(Part):
     def _nothing(self, *_: Any, **__: Any) -> None:  # Any: stands for calls of every shape
         """Rows and ends of statements are not looked at."""
 
-    columns = row = done = env = return_status = return_value = proc_done = _nothing
+    columns = row = done = told = call_status = call_over = env = _nothing
+    return_status = return_value = proc_done = _nothing
 
 
 class ListeningSink(RecordingSink):
@@ -68,22 +68,11 @@ class ListeningSink(RecordingSink):
     """
 
     __slots__ = ("said",)
+    STATE = state(saved("said"))
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal)
         self.said: tuple[object, ...] = ()
-
-    def memento(self) -> Any:
-        """What was said, too."""
-        return self.errors, self.finished, self.said
-
-    def restore(self, memento: Any) -> None:
-        """Put it back."""
-        self.errors, self.finished, self.said = memento
-
-    def content(self) -> Any:
-        """What was said, too."""
-        return super().content(), self.said
 
     def message(self, message: Message) -> None:
         """Keep what is printed."""
@@ -129,6 +118,13 @@ class Progress(Part):
         "struck",
         "tidying",
     )
+    STATE = state(
+        saved("position", "results", copy=list),
+        saved("killed", "tidying", show=sorted),
+        saved("firings", "left"),
+        saved("paused", "struck", show=sorted),
+        saved("fired"),
+    )
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__()
@@ -142,68 +138,38 @@ class Progress(Part):
         self.struck: frozenset[str] = frozenset()
         self.fired: tuple[str, ...] = ()
 
-    def memento(self) -> Any:
-        """All fields."""
-        return (
-            self.position[:],
-            self.results[:],
-            self.killed,
-            self.tidying,
-            self.firings,
-            self.left,
-            self.paused,
-            self.struck,
-            self.fired,
-        )
 
-    def restore(self, memento: Any) -> None:
-        """Put the fields back."""
-        (
-            self.position,
-            self.results,
-            self.killed,
-            self.tidying,
-            self.firings,
-            self.left,
-            self.paused,
-            self.struck,
-            self.fired,
-        ) = memento
+def _with_time(clock: VirtualClock) -> tuple[VirtualClock, float]:
+    return clock, clock.seconds
 
-    def content(self) -> Any:
-        """All of it decides what can still happen, or what a check says."""
-        return (
-            self.position,
-            self.results,
-            sorted(self.killed),
-            sorted(self.tidying),
-            self.firings,
-            self.left,
-            sorted(self.paused),
-            sorted(self.struck),
-            self.fired,
-        )
+
+def _set(found: tuple[VirtualClock, float]) -> VirtualClock:
+    clock, seconds = found
+    clock.seconds = seconds
+    return clock
+
+
+def _now(moment: Moment) -> float:
+    """What time it is."""
+    return moment.clock.seconds
 
 
 class Moment(Part):
     """The virtual clock, rewound with the rest. Conversation timers fire in any order and do not
-    move it; whether it counts for the state is the world's to say (``timed``).
+    move it.
     """
 
     __slots__ = ("_journal", "clock")
+    STATE = state(
+        saved("clock", copy=_with_time, back=_set, of=_now, when="clock"),
+        made("_journal", hidden=SAME),
+        journal="_journal",
+    )
 
     def __init__(self, journal: Journal, clock: VirtualClock) -> None:
         super().__init__()
         self._journal = journal
         self.clock = clock
-
-    def memento(self) -> Any:
-        """The time."""
-        return self.clock.seconds
-
-    def restore(self, memento: Any) -> None:
-        """Put it back."""
-        self.clock.seconds = memento
 
     def come(self, due: float) -> None:
         """It is that time now, unless it is later."""
@@ -232,10 +198,16 @@ class DeadlockSeen(NamedTuple):
     """The cycle."""
 
 
+def _cycles(deadlocks: tuple[DeadlockSeen, ...]) -> Any:
+    """Who took part; where a cycle begins makes no difference."""
+    return [(d.victim, sorted(tuple(w) for w in d.waiters)) for d in deadlocks]
+
+
 class Incidents(Part):
     """The deadlocks of this run, in order. They count for the state: checks tell them apart."""
 
     __slots__ = ("_journal", "deadlocks")
+    STATE = state(journaled("deadlocks", show=_cycles), made("_journal", hidden=SAME))
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -257,7 +229,3 @@ class Incidents(Part):
         self._journal.assign(
             None, self, "deadlocks", (*self.deadlocks, DeadlockSeen(victim, tuple(waiters)))
         )
-
-    def content(self) -> Any:
-        """Plain values."""
-        return [(d.victim, sorted(tuple(w) for w in d.waiters)) for d in self.deadlocks]

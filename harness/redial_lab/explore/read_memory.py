@@ -64,8 +64,9 @@ class Known:
         return node
 
     def _root(self, session: Session) -> Hashable:
-        """Its own state, what names the conversations it begins, how far its client is, and the
-        time.
+        """Its own state, what names the conversations it begins, how far its client is, the time,
+        and in which order its transaction locked and changed what it did: locks are given back, and
+        changes settled, in that order.
         """
         transaction = session.transaction
         return (
@@ -73,7 +74,7 @@ class Known:
             session.stream,
             session.digest or session.hash(),
             self.clock.seconds,
-            transaction and tuple(transaction.locks.items()),
+            transaction and (tuple(transaction.locks.items()), tuple(transaction.written)),
             self.world.progress_of(session),
         )
 
@@ -139,6 +140,8 @@ class Cells:
             (cast("Database", table.database).id, table.object_id, table.name): table
             for table in tables
         }
+        self.others: dict[int, journal.Part] = {}
+        """Parts whose cells have no other name."""
 
     def value(self, cell: Cell) -> Hashable:
         """How a cell is found now. Raises Unsure."""
@@ -173,7 +176,10 @@ class Cells:
         """When it is due."""
         if len(cell) == 1:
             raise Unsure
-        return self.engine.timers.entries.get(cell[1])
+        key = cell[1]
+        if key[0] == "wait":
+            key = "wait", self.registry.sessions.get(key[1])
+        return self.engine.timers.entries.get(key)
 
     def number(self, cell: Cell) -> Hashable:
         """Who has a session number."""
@@ -188,7 +194,10 @@ class Cells:
         if session is None:
             return None
         transaction = session.transaction
-        return _hash(session), transaction and tuple(transaction.locks.items())
+        return _hash(session), transaction and (
+            tuple(transaction.locks.items()),
+            tuple(transaction.written),
+        )
 
     def endpoint(self, cell: Cell) -> Hashable:
         """One side of a conversation, or which there are."""
@@ -199,7 +208,11 @@ class Cells:
     def inbox(self, cell: Cell) -> Hashable:
         """Its messages."""
         endpoint = self._endpoint(cell[1])
-        return endpoint and (_hash(endpoint.inbox), endpoint.inbox.ready_key is None)
+        if endpoint is None:
+            return None
+        inbox = endpoint.inbox
+        place = inbox.ready_key
+        return _hash(inbox), place is None, place is not None and place[1] == inbox.oldest()
 
     def _endpoint(self, handle: str) -> Endpoint | None:
         for broker in self.brokers:
@@ -239,7 +252,9 @@ class Cells:
         queue = self.queues.get(cell[1:3])
         if queue is None:
             raise Unsure
-        return cell[3] in queue.ready if len(cell) == 4 else tuple(queue.ready)
+        if len(cell) == 3:
+            return tuple([(key[0], key[-1]) for key in queue.ready])
+        return any(key[-1] == cell[3] for key in queue.ready)
 
     def monitor(self, cell: Cell) -> Hashable:
         """A queue's monitor."""
@@ -278,6 +293,10 @@ class Cells:
         """The last one given out: a row's key may follow from it."""
         return tuple(part.last for part in self.counted if id(part) == cell[1])
 
+    def other(self, cell: Cell) -> Hashable:
+        """A part that has no name of its own."""
+        return _hash(self.others[cell[1]])
+
     def nothing(self, cell: Cell) -> Hashable:
         """What no step decides by."""
         return None
@@ -314,4 +333,5 @@ _LOOKS: dict[str, Callable[[Cells, Cell], Hashable]] = {
     "Versions": Cells.versions,
     "Rowversions": Cells.rowversions,
     "LockManager": Cells.nothing,
+    "other": Cells.other,
 }

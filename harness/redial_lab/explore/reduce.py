@@ -207,9 +207,12 @@ def reduced(scenario: Scenario, limits: Limits | None = None, *, sleep: bool = T
     limits = limits or Limits()
     started = time.perf_counter()
     world = World(scenario)
-    result = Result(scenario.name)
-    _descend(world, Footprints(world), limits, result, [], {}, sleep)
-    world.close()
+    result = Result(scenario.name, orders=True, unseen=scenario.to_witness)
+    try:
+        _descend(world, Footprints(world), limits, result, [], {}, sleep)
+        result.looked_at(world)
+    finally:
+        world.close()
     result.seconds = time.perf_counter() - started
     return result
 
@@ -226,8 +229,9 @@ def _descend(
     """All orders from here. asleep: steps whose orders with what was done have been walked."""
     names, steps = result.meet(world, path)
     result.deepest = max(result.deepest, len(path))
-    if names or (limits.depth is not None and len(path) >= limits.depth):
-        if not names:
+    steps = result.goes_on(names, steps, limits.past)
+    if limits.depth is not None and len(path) >= limits.depth:
+        if steps:
             result.bounded_by = result.bounded_by or f"depth {limits.depth}"
         return
     done = dict(asleep)

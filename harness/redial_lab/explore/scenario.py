@@ -56,6 +56,25 @@ class Step:
         return f"{self.kind} {self.who}"
 
 
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Something that must have been possible, or a claim has had nothing to say."""
+
+    claim: str
+    """Its name."""
+    what: str
+    """What must have happened, in words: "a message has landed"."""
+    seen: Callable[[World], bool]
+    """Whether it is so in a state."""
+    at_rest: bool = False
+    """It is looked for only where everything has come to rest."""
+
+    @property
+    def name(self) -> str:
+        """Claim and witness, as reports show them."""
+        return f"{self.claim}: {self.what}"
+
+
 @dataclass(slots=True)
 class Scenario:
     """What to search."""
@@ -93,8 +112,17 @@ class Scenario:
     watched: Callable[[World], object] | None = None
     """What of a state the checks of every state look at and that may change back, as a value to
     compare; None where nobody knows: then the search of ``persistent`` leaves nothing out."""
+    witnesses: tuple[Witness, ...] = ()
+    """What must be met, or a claim passes in vain."""
+    counts: bool = False
+    """How often each statement of each module runs is counted (``heat``)."""
     listens: bool = False
     """What applications are shown, rows and printed lines, is part of the state too."""
+
+    @property
+    def to_witness(self) -> dict[str, Witness]:
+        """The witnesses by their names."""
+        return {witness.name: witness for witness in self.witnesses}
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:

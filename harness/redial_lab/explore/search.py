@@ -9,11 +9,24 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from redial_lab.explore.world import GOING_ON, Scenario, Step, World
+from redial_lab.explore.counted import counting
+from redial_lab.explore.heat import Heat
+from redial_lab.explore.scenario import Witness
+from redial_lab.explore.world import DEFECT, GOING_ON, Scenario, Step, World
+
+EXHAUSTED, REDUCED, BOUNDED, TRUNCATED = "exhausted", "reduced", "bounded", "truncated"
+"""How far a search came. Exhausted: every state that can be reached was seen. Reduced: every outcome
+was seen, but orders of independent steps were left out, and states in between with them. Bounded: a
+limit ended it. Truncated: something was cut off on purpose (what lies behind a violation)."""
+
+HELD, VIOLATED, UNFINISHED, IN_VAIN = 0, 1, 3, 4
+"""Exit statuses: nothing is violated and all was seen (exhausted or reduced); something is violated;
+nothing is, but not all was seen; nothing is, but a claim never had anything to say (a witness of
+it was not met). What cannot be searched at all is 2, or 1 as for any command."""
 
 ALSO = "; "
 """Between the names of what a replayed path meets at once; a name may have commas."""
@@ -30,6 +43,8 @@ class Limits:
     """Stop when a violation of that name is found."""
     first: bool = False
     """Of any name. Without either the search goes on to the end."""
+    past: bool = False
+    """What may happen after a violation is searched too (but not after a defect of the broker)."""
 
 
 @dataclass(slots=True)
@@ -61,10 +76,25 @@ class Result:
     """Of walks."""
     fewer: bool = False
     """States of the reduced graph (``persistent``), not of the whole one."""
+    opaque: tuple[str, ...] = ()
+    """Places of the T-SQL whose steps were taken to depend on everything."""
     whole_because: str = ""
     """Why the whole graph was searched although fewer orders were asked for."""
+    orders: bool = False
+    """Every order of dependent steps was walked, without hashes: no state is counted."""
+    stopped: bool = False
+    """It ended at a violation that was waited for."""
     cut: int = 0
     """States with a violation: what may happen after them was not searched."""
+    offered: Counter[str] = field(default_factory=Counter)
+    """In how many states each kind of fault was possible."""
+    unseen: dict[str, Witness] = field(default_factory=dict)
+    """Witnesses that were not met, by their names."""
+    counted: frozenset[str] = frozenset()
+    """What counted for the states because T-SQL reads it (``engine.state.COUNTED``)."""
+    heat: Mapping[str, Sequence[Heat]] = field(default_factory=dict)
+    """Of every module that was called, how often each of its statements was met, where that was
+    asked for."""
     seed: int | None = None
     """Of walks."""
     taken: Counter[str] = field(default_factory=Counter)
@@ -82,16 +112,32 @@ class Result:
         path: the way to it. walk: number of the schedule it is on.
         """
         names, steps, at_rest = look(world)
+        self.offered.update({step.kind for step in steps if step.kind not in GOING_ON})
+        if self.unseen:
+            self._witness(world, at_rest)
         if at_rest:
             self.ends += 1
             if world.scenario.account is not None:
                 self.accounts[str(world.scenario.account(world))] += 1
-        self.cut += bool(names and steps)
         for name in names:
             known = self.violations.get(name)
             if known is None or len(path) < len(known.path):
                 self.violations[name] = Violation(name, tuple(path), walk)
         return names, steps
+
+    def goes_on(self, names: list[str], steps: list[Step], past: bool) -> list[Step]:
+        """What is searched behind a state: nothing where something is violated, unless ``past`` says
+        so. What a defect of the broker leads to proves nothing.
+        """
+        if not names or (past and not any(name.startswith(DEFECT) for name in names)):
+            return steps
+        self.cut += bool(steps)
+        return []
+
+    def _witness(self, world: World, at_rest: bool) -> None:
+        for name, witness in list(self.unseen.items()):
+            if (at_rest or not witness.at_rest) and witness.seen(world):
+                del self.unseen[name]
 
     def circle(self, world: World, path: list[Step], depth: int) -> None:
         """The path has come back to the state it was in after ``depth`` steps. A livelock when
@@ -108,27 +154,52 @@ class Result:
     def enough(self, limits: Limits) -> bool:
         """Whether a bound is reached; says which."""
         if limits.until is not None and limits.until in self.violations:
-            self.bounded_by = f"the first {limits.until!r}"
+            self.bounded_by, self.stopped = f"the first {limits.until!r}", True
         elif limits.first and self.violations:
-            self.bounded_by = "the first violation"
+            self.bounded_by, self.stopped = "the first violation", True
         elif limits.transitions is not None and self.transitions >= limits.transitions:
             self.bounded_by = f"{limits.transitions} transitions"
         else:
             return False
         return True
 
-    @property
-    def extent(self) -> str:
-        """How much was searched: exhausted, or what bounded it, and what lies behind violations."""
-        words = "exhausted" if self.exhausted else f"bounded by {self.bounded_by}"
-        if not self.cut:
-            return words
-        return f"{words}, but nothing behind {self.cut} states with a violation was searched"
+    def looked_at(self, world: World) -> Result:
+        """The same, with what counted, and what was counted, in the world."""
+        self.counted = world.texts.counted
+        if world.counting is not None:
+            self.heat = world.counting.heat()
+        return self
 
     @property
-    def exhausted(self) -> bool:
-        """Every reachable state was seen."""
+    def verdict(self) -> str:
+        """EXHAUSTED, REDUCED, BOUNDED or TRUNCATED."""
+        if self.stopped or self.cut:
+            return TRUNCATED
+        if self.bounded_by:
+            return BOUNDED
+        return REDUCED if self.fewer or self.orders else EXHAUSTED
+
+    @property
+    def extent(self) -> str:
+        """How much was searched: the verdict, and what it means here."""
+        found = [f"{self.verdict}{f' by {self.bounded_by}' if self.bounded_by else ''}"]
+        if self.cut:
+            found.append(f"nothing behind {self.cut} states with a violation was searched")
+        return ": ".join(found)
+
+    @property
+    def ended(self) -> bool:
+        """It came to its end: no limit stopped it. What lies behind violations may be left out."""
         return not self.bounded_by
+
+    @property
+    def status(self) -> int:
+        """The exit status that says the same."""
+        if self.violations:
+            return VIOLATED
+        if self.unseen and self.ended:
+            return IN_VAIN
+        return HELD if self.verdict in (EXHAUSTED, REDUCED) else UNFINISHED
 
     def __str__(self) -> str:
         """One line for logs and test output."""
@@ -155,7 +226,7 @@ class _Searcher:
     def __init__(self, world: World, limits: Limits) -> None:
         self.world = world
         self.limits = limits
-        self.result = Result(world.scenario.name)
+        self.result = Result(world.scenario.name, unseen=world.scenario.to_witness)
         self.visited: dict[bytes, int] = {}
         self.path: list[Step] = []
         self.keys: list[bytes] = []
@@ -181,6 +252,8 @@ class _Searcher:
                 continue
             mark = journal.mark()
             world.take(step)
+            if world.more:
+                world.recount()
             result.transitions += 1
             result.taken[step.kind] += 1
             self.path.append(step)
@@ -218,7 +291,7 @@ class _Searcher:
     def _enter(self) -> list[Step]:
         """Check the state just entered; returns what may happen next."""
         names, steps = self.result.meet(self.world, self.path)
-        return [] if names else steps
+        return self.result.goes_on(names, steps, self.limits.past)
 
 
 def search(
@@ -228,11 +301,16 @@ def search(
 
     read: filled with the names of the engine's switches that were asked for.
     """
-    world = World(scenario, read)
-    with collecting_seldom():
-        result = _Searcher(world, limits or Limits()).run()
-    world.close()
-    return result
+
+    def run(counted: frozenset[str]) -> Result:
+        world = World(scenario, read, counted)
+        try:
+            with collecting_seldom():
+                return _Searcher(world, limits or Limits()).run().looked_at(world)
+        finally:
+            world.close()
+
+    return counting(run)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from redial.paths import ROOT
@@ -46,6 +47,8 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
         + ("" if result.walks else f", {result.circles} circles"),
         f"transitions  {result.transitions} ({_counted(going)})",
         f"faults       {_counted(faults) if scenario.all_faults else 'none in this scenario'}",
+        f"atomic       one statement is one step unless it waits; time passes only when nobody "
+        f"can run; {_in_one_go(scenario)}",
         f"switches     {_switches(scenario, read)}",
         f"seed         {seed}",
         f"commit       {commit()}",
@@ -55,6 +58,12 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
         lines.append(
             f"note         the whole graph, not a reduced one: {result.whole_because[:160]}"
         )
+    if result.opaque:
+        lines.append(
+            f"note         not reduced at {len(result.opaque)} places of the T-SQL, which depend on "
+            f"more than they were seen to read: {'; '.join(result.opaque)}"
+        )
+    lines += _looked_at(scenario, result, read)
     if result.walks:
         lines.insert(3, f"walks        {result.walks}")
     lines += [
@@ -62,6 +71,44 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
     ]
     lines += [f"note         {note}" for note in scenario.notes]
     return lines
+
+
+def _looked_at(scenario: Scenario, result: Result, read: set[str] | None) -> Iterator[str]:
+    """What a reader must know before he believes the result."""
+    if result.cut:
+        yield (
+            f"not seen     what may happen after {result.cut} states in which something is violated "
+            "(--past goes on)"
+        )
+    if result.counted:
+        found = ", ".join(sorted(result.counted))
+        yield f"counted too  {found}, which its T-SQL reads (--explain-hash)"
+    if not result.orders:
+        yield f"hashes       128 bits; chance that two states shared one: {_chance(result.states)}"
+    for fault in scenario.all_faults:
+        if not result.taken[fault.kind]:
+            possible = result.offered[fault.kind]
+            where = f"possible in {possible} states" if possible else "possible in no state"
+            yield f"not struck   {fault.kind}: {where}"
+    fixed = sorted((read or set()) - set(scenario.switches))
+    if fixed:
+        yield f"not varied   {len(fixed)} switches had one value each (--vary): {', '.join(fixed)}"
+    for name in result.unseen:
+        yield f"in vain      {name}: this was never so"
+    claims = {witness.claim for witness in scenario.witnesses}
+    if claims:
+        met = len(scenario.witnesses) - len(result.unseen)
+        yield f"witnesses    {met} of {len(scenario.witnesses)} met, for {len(claims)} claims"
+
+
+def _chance(states: int) -> str:
+    """That two of so many states have one hash of 128 bits by chance: at most n * n / 2 ** 129."""
+    return f"{states * states / 2**129:.0e}" if states > 1 else "0"
+
+
+def _in_one_go(scenario: Scenario) -> str:
+    queues = ", ".join(sorted(scenario.in_one_go))
+    return f"readers of {queues} run in one step" if queues else "no reader runs in one step"
 
 
 def _counted(kinds: dict[str, int]) -> str:

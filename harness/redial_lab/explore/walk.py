@@ -13,6 +13,7 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from redial_lab.explore.counted import counting
 from redial_lab.explore.scenario import GOING_ON, Scenario, Step
 from redial_lab.explore.search import Result
 from redial_lab.explore.world import World
@@ -87,26 +88,36 @@ def walk(scenario: Scenario, plan: Walks | None = None, read: set[str] | None = 
     the schedule.
     """
     plan = plan or Walks()
-    started = time.perf_counter()
-    world = World(scenario, read)
+    return counting(lambda counted: _walked(World(scenario, read, counted), plan))
+
+
+def _walked(world: World, plan: Walks) -> Result:
+    started, scenario = time.perf_counter(), world.scenario
     journal = world.journal
     origin = journal.mark()
-    result = Result(scenario.name, seed=plan.seed, bounded_by=str(plan))
+    result = Result(scenario.name, seed=plan.seed, bounded_by=str(plan), unseen=scenario.to_witness)
     seen = {world.hash()}
+    try:
+        _all(world, plan, result, seen, origin)
+        result.looked_at(world)
+    finally:
+        world.close()
+    result.states = len(seen)
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+def _all(world: World, plan: Walks, result: Result, seen: set[bytes], origin: int) -> None:
     budget = sum(fault.times for fault in world.faults)
     for number in range(plan.first, plan.first + plan.count):
         faults = random.Random(f"{plan.seed}/{number}/faults").randint(0, budget) if budget else 0
         chooser = _Chooser(plan, number, faults)
         _one(world, chooser, plan, result, seen, number)
         result.walks += 1
-        journal.rewind(origin)
+        world.journal.rewind(origin)
         if plan.until is not None and plan.until in result.violations:
-            result.bounded_by = f"the first {plan.until!r}"
+            result.bounded_by, result.stopped = f"the first {plan.until!r}", True
             break
-    world.close()
-    result.states = len(seen)
-    result.seconds = time.perf_counter() - started
-    return result
 
 
 def _one(
@@ -122,6 +133,7 @@ def _one(
         step = chooser.choose(steps, len(path))
         world.journal.mark()
         world.take(step)
+        world.recount()
         path.append(step)
         result.transitions += 1
         result.taken[step.kind] += 1

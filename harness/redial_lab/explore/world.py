@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from hashlib import blake2b
-from struct import pack
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from redial_broker.engine.clock import VirtualClock
@@ -14,13 +13,16 @@ from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
+from redial_lab.explore.counted import MoreCountsError, Texts
 from redial_lab.explore.faults import KINDS
+from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
 from redial_lab.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
-from redial_lab.explore.timed import reads_clock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redial_broker.engine.kernel import Engine
     from redial_broker.engine.needs import LockKey
     from redial_broker.exec.machine import Machine
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         defects: Defects
         quantum: int
         searched: bool
+        listener: Callable[[str], None] | None
 
         @property
         def sessions(self) -> dict[int, Session]:
@@ -69,6 +72,9 @@ OWN_TIMERS = frozenset({"ssb.monitor", "ssb.retry"})
 """Timers of the instance itself: a queue monitor looks again, a delivery is tried again. They fire
 when nobody can run, as time passes only then, and cost no budget."""
 
+DEFECT = "defect of the embedded broker"
+"""What the name of such a violation begins with."""
+
 ACTIVATED_STEPS = 100_000
 """Bound of statements when a reader runs in one go."""
 
@@ -80,10 +86,16 @@ class World:
         scenario: Scenario
         progress: Progress
 
-    def __init__(self, scenario: Scenario, read: set[str] | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        read: set[str] | None = None,
+        counted: frozenset[str] = frozenset(),
+    ) -> None:
         """Prepare the instance and let every client come to the beginning of its first batch.
 
         read: filled with the names of the engine's switches that are asked for, now and later.
+        counted: what counts whether or not the texts that are known read it (``counted``).
         Raises ValueError when the instance's clock is not virtual.
         """
         self.scenario = scenario
@@ -117,16 +129,42 @@ class World:
         self.observer = self.instance.connect(scenario.asked) if scenario.asked else None
         self.incidents = Incidents(self.journal)
         self.moment = Moment(self.journal, self.instance.clock)
-        self.timed = reads_clock(self.instance, scenario)
+        self.texts = Texts(self.instance, scenario)
+        self.texts.counted |= counted
+        self.more: frozenset[str] = frozenset()
+        """What turned out to count and did not: ``recount`` says so."""
+        self._count(self.texts.counted)
+        self.instance.listener = self._hear
+        self.counting = CountingMachine(self.instance.machine) if scenario.counts else None
+        if self.counting is not None:
+            self.instance.machine = self.counting
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
         for number in range(len(self.clients)):
             self._next_batch(number)
 
+    def _count(self, counted: frozenset[str]) -> None:
+        self.journal.counted = counted
+        for part in self.parts():
+            part.digest = None
+
+    def _hear(self, text: str) -> None:
+        self.more |= self.texts.hear(text)
+
+    def recount(self) -> None:
+        """Raise MoreCountsError when a text was run that reads what did not count."""
+        if self.more:
+            raise MoreCountsError(self.more)
+
     def close(self) -> None:
         """Nobody looks at it any more, wherever it stands: its instance may serve others."""
         self.instance.searched = False
+        self.instance.listener = None
+        if self.counting is not None:
+            self.counting.close()
+            self.instance.machine = self.counting.real
+        self.journal.counted = frozenset()
         self.instance.engine.locks.on_deadlock = self._report_deadlock
         if self._loan is not None:
             self._loan.give_back()
@@ -341,24 +379,19 @@ class World:
     # ------------------------------------------------------------------ looking at it
     def defects(self) -> list[str]:
         """Exceptions the broker did not foresee, each of which has ended a session here."""
-        return [f"defect of the embedded broker: {text}" for _, text in self.instance.defects.found]
+        return [f"{DEFECT}: {text}" for _, text in self.instance.defects.found]
 
-    def hash(self, *, time: bool = True) -> bytes:
-        """The state hash: every part's own, in a fixed order, and the time where somebody asks.
-
-        time: False leaves it out, for the word of a path, which needs no more.
-        """
+    def hash(self) -> bytes:
+        """The state hash: every part's own, in a fixed order."""
         found = [part.digest or part.hash() for part in self.parts()]
-        if time and self.timed:
-            found.append(pack("<d", self.instance.clock.seconds))
         return blake2b(b"".join(found), digest_size=16).digest()
 
     def parts(self) -> list[Part]:
-        """Everything that counts for the state but the time, in a fixed order."""
+        """Everything that counts for the state, in a fixed order."""
         found = self.instance.parts()
         found += self.sinks
         found += [session.sink for session in self.operators.values()]  # type: ignore[misc]  # ours
-        found += (self.progress, self.incidents)
+        found += (self.progress, self.incidents, self.moment)
         return found
 
     def describe(self, step: Step) -> str:

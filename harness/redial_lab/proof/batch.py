@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 from redial.config import Config
+from redial.config.keys import every_key
 from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import CANCELLED, Client, Scenario, World
 from redial_lab.proof.audit_setups import (
@@ -124,13 +125,14 @@ def dead_in_mid_batch(
     firings: conversation timers that fire, so that dialogs are recycled under the batch too; the
     reader of the initiator is then searched step by step.
     """
-    keys: tuple[str | None, ...] = ("a", "b", "a") if key == "application" else (None,)
+    named = every_key()[key].named
+    keys: tuple[str | None, ...] = ("a", "b", "a") if named else (None,)
     mine = tuple(f"0{body[1:]}" for body in BODIES)
     warm = tuple(batch((f"F{n}",), (k,)) for n, k in enumerate(dict.fromkeys(keys)))
     text = CALLERS[caller].format(batch(mine, keys))
     clients = (
         Client("sender", (text,), DATABASE, warm, "" if "own" in caller else TIDY),
-        Client("DBA", (end_dialog("b" if key == "application" else ""),), DATABASE),
+        Client("DBA", (end_dialog("b" if named else ""),), DATABASE),
     )
     by_key = {body: k or "" for body, k in zip(BODIES, keys * 3)}
     return Scenario(

@@ -91,7 +91,7 @@ def s2(subject: Subject, world: World) -> list[str]:
     last: dict[str, int] = {}
     ended: dict[str, int] = {}
     problems = set()
-    for dialog, sequence, kind, _ in _arrived(world):
+    for dialog, sequence, kind, _ in arrived(world):
         if kind == "EndOfStream":
             if ended.setdefault(dialog, sequence) != sequence:
                 problems.add("S2 EndOfStream twice")
@@ -123,9 +123,7 @@ def s4(subject: Subject, world: World) -> list[str]:
     """
     problems = set()
     place = {
-        body: (dialog, sequence)
-        for dialog, sequence, kind, body in _arrived(world)
-        if kind == EVENT
+        body: (dialog, sequence) for dialog, sequence, kind, body in arrived(world) if kind == EVENT
     }
     by_client: dict[int, list[str]] = defaultdict(list)
     for (client, _), bodies in cast("list[Batch]", sorted(subject.ledger.batches.items())):
@@ -180,7 +178,7 @@ def s5(subject: Subject, world: World) -> list[str]:
     recycled = told(world)
     open_ = [
         e
-        for e in _endpoints(world)
+        for e in endpoints(world)
         if e.is_initiator and e.state() in OPEN and e.creator is None and e.handle not in recycled
     ]
     return ["S5 more dialogs than keys"] if len(open_) > subject.keys else []
@@ -198,7 +196,7 @@ def s6(subject: Subject, world: World) -> list[str]:
     if not subject.rows or world.progress.struck & SWITCHED_OFF:
         return []
     found = rows(world, "SessionConversations", "ConfigId", "ConversationKey", "Handle", "BegunUtc")
-    alive = {e.handle for e in _endpoints(world) if e.is_initiator and e.state() in OPEN}
+    alive = {e.handle for e in endpoints(world) if e.is_initiator and e.state() in OPEN}
     problems = set()
     if len({row[:2] for row in found}) < len(found):
         problems.add("S6 two rows of a key")
@@ -275,7 +273,7 @@ def s8(subject: Subject, world: World) -> list[str]:
     """
     if not subject.one_dialog or _died(world):
         return []
-    dialog = {body: dialog for dialog, _, kind, body in _arrived(world) if kind == EVENT}
+    dialog = {body: dialog for dialog, _, kind, body in arrived(world) if kind == EVENT}
     over = any(
         len({dialog[body] for body in bodies if body in dialog}) > 1
         for bodies in subject.ledger.batches.values()
@@ -296,7 +294,7 @@ def l1(subject: Subject, world: World) -> list[str]:
     if not subject.ends or world.progress.struck & SWITCHED_OFF:
         return []
     recycled, found = told(world), set()
-    for endpoint in _endpoints(world):
+    for endpoint in endpoints(world):
         if _outlives(world, endpoint):
             pass
         elif endpoint.is_initiator and endpoint.handle in recycled:
@@ -408,11 +406,12 @@ def _outermost(procedures: tuple[str, ...]) -> str:
     return ours[-1] if ours else ""
 
 
-def _endpoints(world: World) -> list[Endpoint]:
+def endpoints(world: World) -> list[Endpoint]:
+    """Both sides of every dialog."""
     return list(world.instance.server.database(DATABASE).broker.endpoints.values())
 
 
-def _arrived(world: World) -> list[tuple[str, int, str, str]]:
+def arrived(world: World) -> list[tuple[str, int, str, str]]:
     """(dialog, sequence, type, body in hexadecimal) of what landed or is on its way there."""
     found = [
         (dialog, sequence, kind, body.hex().upper() if body else "")
@@ -420,7 +419,7 @@ def _arrived(world: World) -> list[tuple[str, int, str, str]]:
             world, "Landing", "ConversationId", "MessageSequence", "MessageType", "Body"
         )
     ]
-    for endpoint in _endpoints(world):
+    for endpoint in endpoints(world):
         dialog = endpoint.conversation_id
         if endpoint.is_initiator:
             found += [

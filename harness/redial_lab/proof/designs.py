@@ -141,7 +141,7 @@ def outcome(setup: Setup) -> str:
         return LOST
     if NUMBER_ONLY in result.violations:
         return WRITTEN_DOWN
-    return KEPT if result.exhausted else NOT_LOOKED_THROUGH
+    return KEPT if result.ended else NOT_LOOKED_THROUGH
 
 
 def worst(case: Case, design: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from redial.config import Config
+from redial.config.keys import every_key
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import Client, Scenario, World
 from redial_lab.proof.audit_setups import (
@@ -38,7 +39,7 @@ def with_key(key: str) -> Config:
     """The small configuration with another key; a pool of two slots."""
     data = small_config().model_dump(by_alias=True, mode="json")
     data["conversation"]["key"] = key
-    if key in ("single", "message"):
+    if not every_key()[key].has_rows:
         data["conversation"]["recycle"] = "never"
     data["pool"] = {"size": 2, "wait_ms": 1000}
     return Config.model_validate(data)

@@ -9,10 +9,19 @@ from shlex import quote
 
 from rich.console import Console
 
+from redial_lab.explore.heat import heat_map
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
 from redial_lab.explore.replay_words import decode
-from redial_lab.explore.search import Limits, Result, search
+from redial_lab.explore.search import (
+    HELD,
+    IN_VAIN,
+    UNFINISHED,
+    VIOLATED,
+    Limits,
+    Result,
+    search,
+)
 from redial_lab.explore.search_report import report
 from redial_lab.explore.trace_files import Evidence, evidence
 from redial_lab.explore.user_files import load
@@ -45,6 +54,10 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
 """What can be searched by name."""
 
 
+WORST = (VIOLATED, IN_VAIN, UNFINISHED, HELD)
+"""Exit statuses, the worst first: one of several searches is the command's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What the command line asks for."""
@@ -71,6 +84,10 @@ class Wanted:
     """A word of an earlier violation, played instead."""
     out: str = ""
     """Folder for what is kept of each violation."""
+    past: bool = False
+    """What may happen after a violation is searched, too."""
+    heat: bool = False
+    """Show which statements ran."""
 
     @property
     def command(self) -> str:
@@ -86,12 +103,15 @@ class Wanted:
     def scenario(self) -> Scenario:
         """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
         if self.file:
-            return load(self.file)[0]
-        return Setup.parse(self.setup).scenario() if self.setup else SCENARIOS[self.name]()
+            found = load(self.file)[0]
+        else:
+            found = Setup.parse(self.setup).scenario() if self.setup else SCENARIOS[self.name]()
+        found.counts = self.heat
+        return found
 
 
 def main(wanted: Wanted | None = None) -> int:
-    """Search or walk and print what was found; 1 when a check is violated."""
+    """Search or walk and print what was found; the worst of the exit statuses (``search``)."""
     wanted = wanted or Wanted()
     console = Console()
     scenario = wanted.scenario()
@@ -100,11 +120,14 @@ def main(wanted: Wanted | None = None) -> int:
     console.print(
         f"Searching {scenario.name} on the embedded broker (not SQL Server) ...", markup=False
     )
-    worst = 0
+    worst = HELD
     for number, (searched, result, read) in enumerate(_results(scenario, wanted)):
         lines = report(searched, result, read) if not number else [str(result)]
         console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-        worst = max(worst, _show(console, searched, result, wanted))
+        for line in heat_map(result.heat):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        worst = min(worst, result.status, key=WORST.index)
+        _show(console, searched, result, wanted)
     return worst
 
 
@@ -117,7 +140,7 @@ def _results(
         plan = Walks(wanted.walks, wanted.seed, changes=changes)
         yield scenario, walk(scenario, plan, read), read
         return
-    limits = Limits(transitions=wanted.transitions)
+    limits = Limits(transitions=wanted.transitions, past=wanted.past)
     if wanted.orders:
         yield scenario, reduced(scenario, limits), None
         return
@@ -131,13 +154,12 @@ def _results(
         yield variant.scenario, variant.result, None
 
 
-def _show(console: Console, scenario: Scenario, result: Result, wanted: Wanted) -> int:
-    """Print the shortest trace of every violation; 1 when there is one."""
+def _show(console: Console, scenario: Scenario, result: Result, wanted: Wanted) -> None:
+    """Print the shortest trace of every violation."""
     command = "" if wanted.vary else wanted.command  # a variant's switches are no option
     for violation in result.violations.values():
         console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
         _keep(console, evidence(scenario, violation, command), wanted)
-    return 1 if result.violations else 0
 
 
 def _replay(console: Console, scenario: Scenario, wanted: Wanted) -> int:

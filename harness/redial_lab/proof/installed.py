@@ -29,13 +29,14 @@ ENTRIES = frozenset(
 )
 """What callers, queues and operators of a search begin with."""
 
-ALWAYS = frozenset({"10", "40", "50", "60", "62", "75", "80"})
-"""Areas every search stands on: contract, queues, services, activation, the rows of a pool."""
+ALWAYS = frozenset({"10", "40", "50", "60", "62", "63", "75", "76", "81"})
+"""Numbers of the areas every search stands on: contract, queues, services, priorities, the hook, the
+rows of a pool, activation."""
 
 
 def essence(config: Config, mutant: str | None = None) -> str:
     """Digest of the T-SQL that can be reached from ``ENTRIES``: equal for configurations that run
-    the same. A comment, a stamp or an object nobody calls does not count.
+    the same. A comment, a stamp, the number of an area or an object nobody calls does not count.
     """
     key = config.model_dump_json(by_alias=True), mutant
     if key not in _ESSENCES:
@@ -65,9 +66,14 @@ def _essence(config: Config, mutant: str | None) -> str:
             mentioned = {word.strip("[]").lower() for word in reached[file]}
             waiting += [other for name in mentioned & named.keys() for other in named[name]]
     found = hashlib.blake2b(digest_size=9)
-    for file in sorted(reached):
-        found.update("\0".join([file, *reached[file]]).encode())
+    for file in sorted(reached, key=_object):
+        found.update("\0".join([_object(file), *reached[file]]).encode())
     return found.hexdigest()
+
+
+def _object(file: str) -> str:
+    """What a file makes, without the numbers that put it in its place."""
+    return re.sub(r"^\d\d_(?:\d\d_)?", "", file)
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic import ValidationError
 
 from redial.config.choices import Key, LookupHint, Recycle, TimerStrategy
+from redial.config.keys import every_key
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.session import Session
 from redial_lab.explore.checks import all_of, nothing_left_behind
@@ -149,11 +150,11 @@ class Story:
 
 
 def _shares(cell: Cell) -> bool:
-    return cell.key in ("application", "pool", "single")
+    return every_key()[cell.key].shared
 
 
 def _with_rows(cell: Cell) -> bool:
-    return cell.key in ("spid", "application", "pool")
+    return every_key()[cell.key].has_rows
 
 
 STORIES: dict[str, Story] = {

@@ -33,6 +33,7 @@ def check() -> int:
 
 def main(
     only: str = "*",
+    *,
     limit: int = -1,
     write: bool = False,
     traces: bool = False,

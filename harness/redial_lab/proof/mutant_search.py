@@ -204,8 +204,8 @@ def _difference(config: Config, plain: Config) -> str:
         for name in names
         if getattr(config.conversation, name) != getattr(plain.conversation, name)
     ]
-    if "single" in chosen or "message" in chosen:
-        chosen.remove("never")  # they allow nothing else
+    if not config.traits.has_rows:
+        chosen.remove("never")  # nothing else is allowed
     return "+".join(chosen)
 
 
@@ -242,7 +242,7 @@ def _as_shipped(case: Case) -> Shipped:
 
 def _mutated(case: Case, text: str, shipped: Shipped) -> Result:
     plain = _with(case, text)
-    if not shipped.result.exhausted:  # there may be more outcomes and waits than are known
+    if not shipped.result.ended:  # there may be more outcomes and waits than are known
         return search(plain, Limits(transitions=TRANSITIONS, first=True))
 
     def at_the_end(world: World) -> list[str]:

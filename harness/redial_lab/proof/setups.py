@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.config import Config
+from redial.config.choices import Delivery, Key, LookupHint, Order, Recycle, TimerStrategy
+from redial.config.keys import Traits, every_key
 from redial_broker.engine.switches import parse
 from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore.checks import all_of, nothing_left_behind
@@ -45,6 +47,7 @@ from redial_lab.proof.claims import (
     watched,
 )
 from redial_lab.proof.places import PLACES
+from redial_lab.proof.witnesses import silent, witnesses
 
 if TYPE_CHECKING:
     from redial_lab.explore.scenario import Switches
@@ -89,6 +92,18 @@ FAULTS: dict[str, Fault] = {
 """Faults by name, as ``Setup.faults`` and the command line take them."""
 
 CALLERS = ("autocommit", "transaction", "trigger", "xact_abort")
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "key": tuple(Key),
+    "recycle": tuple(Recycle),
+    "strategy": tuple(TimerStrategy),
+    "hint": tuple(LookupHint),
+    "order": tuple(Order),
+    "delivery": tuple(Delivery),
+    "isolation": ("rc", "rcsi"),
+    "caller": CALLERS,
+}
+"""What a setup's fields may be, where that is a list of names."""
+
 OWN_TRANSACTION = ("transaction", "xact_abort")
 ORDERS = (
     "CREATE TABLE dbo.Orders (Body varbinary(8) NOT NULL PRIMARY KEY);",
@@ -129,7 +144,7 @@ class Setup:
     """How often a sender, in doubt, sends its first batch again with the same message ids
     (docs/callers/send.py)."""
     shared: bool = True
-    """Senders of key = application use one key."""
+    """Senders who name their key use one."""
     readers: int = 1
     target_readers: int = 0
     """readers, target_readers: sessions that run each queue's procedure; 0 target readers: one, in
@@ -258,6 +273,7 @@ class Setup:
         ends = self.lifetimes + self.expiries
         kinds = {"ssb.timer": self.firings, "ssb.lifetime": ends}
         one_go = frozenset() if self.target_readers else frozenset({"TargetQueue"})
+        asked = {*self.always, *self.at_rest, "L3"}
         return Scenario(
             str(self),
             lambda: deployed(
@@ -272,7 +288,8 @@ class Setup:
             timer_limits={kind: times for kind, times in kinds.items() if times},
             faults=tuple(FAULTS[name] for name in self.faults),
             switches=self.switches,
-            notes=(TARGET_IN_ONE_GO,) if one_go else (),
+            notes=(*((TARGET_IN_ONE_GO,) if one_go else ()), *silent(self, asked)),
+            witnesses=witnesses(self, asked),
             account=ledger,
             livelock=LIVELOCK,
             asked=DATABASE,
@@ -282,7 +299,7 @@ class Setup:
     @property
     def first(self) -> tuple[str, ...]:
         """T-SQL run after the installation, before anybody sends."""
-        key = ", @key = N'k'" if self.key == "application" else ""
+        key = ", @key = N'k'" if self.traits.named else ""
         found = (ORDERS[0], ORDERS[1].format(key=key)) if self.caller == "trigger" else ()
         return found + (
             (f"ALTER QUEUE {TARGET_QUEUE} WITH STATUS = OFF;",) if self.lifetimes else ()
@@ -291,25 +308,36 @@ class Setup:
     @property
     def subject(self) -> Subject:
         """What the claims are told of it."""
-        ours = self.key == "application" and self.shared
-        every = sum(map(len, self.ledger.batches.values())) + self.warm
-        keys = {"pool": self.slots, "single": 1, "message": every}.get(
-            self.key, 1 if ours else self.senders
-        )
+        traits = self.traits
         return Subject(
             self.ledger,
             frozenset(f"sender {letter}" for letter in "ABCD"[: self.senders]),
-            alone=self.key in ("spid", "message"),
-            keys=keys,
+            alone=not traits.shared,
+            keys=self._dialogs,
             numbered=self.order == "key",
             resends=bool(self.lifetimes or self.expiries or DIED & set(self.faults)),
             retried=bool(self.retries),
-            one_dialog=self.key != "message",
-            rows=self.config.has_rows and not self.foreign,
-            pool=self.key == "pool",
+            one_dialog=not traits.per_message,
+            rows=traits.has_rows and not self.foreign,
+            pool=traits.slots,
             ends=not self.lifetimes and not self.foreign,
             oldest=self._oldest,
         )
+
+    @property
+    def traits(self) -> Traits:
+        """What its key is like."""
+        return every_key()[self.key]
+
+    @property
+    def _dialogs(self) -> int:
+        """How many can be in use at one time."""
+        if self.traits.per_message:
+            return sum(map(len, self.ledger.batches.values())) + self.warm
+        if self.traits.slots:
+            return self.slots
+        one = self.traits.shared and (self.shared or not self.traits.named)
+        return 1 if one else self.senders
 
     @property
     def foreign(self) -> bool:
@@ -355,11 +383,7 @@ class Setup:
 
     def _text(self, number: int, *bodies: str) -> str:
         """One batch of a sender."""
-        key = (
-            f", @key = N'{'k' if self.shared else 'ABCD'[number]}'"
-            if self.key == "application"
-            else ""
-        )
+        key = f", @key = N'{'k' if self.shared else 'ABCD'[number]}'" if self.traits.named else ""
         calls = " ".join(
             f"EXECUTE audit.usp_Send {NAMES}, 0x{body}{key}{self._id(body)};" for body in bodies
         )

@@ -1,7 +1,8 @@
 """Poison: messages that cannot land, among others that can, while callers go on sending.
 
 A constraint refuses some; some doom the transaction of the whole batch. Each is dead-lettered with
-its code, its neighbours land, and the queue is never switched off (five rollbacks in a row).
+its code, its neighbours land, and the queue is never switched off. With six readers its own poison
+handling is off (F-488): a reader that did not look for the doomed row would never get past it.
 """
 
 from __future__ import annotations

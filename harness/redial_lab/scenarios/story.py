@@ -371,7 +371,7 @@ def _burst_procedure(config: Config) -> str:
             config.message_types[0].name,
         )
     )
-    key = ", @key" if config.conversation.key.value == "application" else ""
+    key = ", @key" if config.traits.named else ""
     return f"""CREATE PROCEDURE dbo.Burst
     @client int, @first int, @last int, @size int, @key nvarchar(200)
 AS

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from redial.config import Config
-from redial.config.choices import Delivery, Key
+from redial.config.choices import Delivery
 from redial.paths import DOCS
 from redial_lab.torture.caller_journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
 
@@ -69,7 +69,7 @@ class Example:
     ) -> None:
         self.journal = Journal(client)
         self.language, self.mode, self._seconds = language, mode, seconds
-        self._key = f"example {client}" if config.conversation.key == Key.APPLICATION else None
+        self._key = f"example {client}" if config.traits.named else None
         self._once = config.conversation.delivery == Delivery.EXACTLY_ONCE
         arguments = ["-", config.schema_name, self._key or "-", mode]
         self.process = subprocess.Popen(

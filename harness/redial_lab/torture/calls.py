@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redial.config import Config
-from redial.config.choices import Delivery, Key
+from redial.config.choices import Delivery
 from redial.render.quoting import literal, quote_name
 
 WAYS = ("send", "json", "table", "outbox", "trigger")
@@ -44,7 +44,7 @@ class Calls:
             literal(name)
             for name in (config.services.initiator, config.services.target, config.contract.name)
         )
-        self.by_key = config.conversation.key == Key.APPLICATION
+        self.by_key = config.traits.named
         self.with_ids = config.conversation.delivery == Delivery.EXACTLY_ONCE
         names = " ".join(installed)
         self.ways = tuple(

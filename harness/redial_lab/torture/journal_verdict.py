@@ -197,7 +197,7 @@ def _split(
     config: Config, there: Evidence, entries: dict[Name, Entry], dead: set[Name | None]
 ) -> list[str]:
     """A transaction keeps its dialog, unless a message was sent again or its dialog was dead."""
-    if config.conversation.key.value != "pool":
+    if not config.traits.slots:
         return []
     dialogs: dict[tuple[int, int], set[str]] = defaultdict(set)
     again: set[tuple[int, int]] = set()

@@ -54,7 +54,7 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'gate closed', N'audit', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
         CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
-            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs install.sql again, it opens the gate.'
+            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs redial.sql again, it opens the gate.'
                  ELSE N'When that is over, open it.' END),
         CASE WHEN m.Name IS NULL THEN N'EXECUTE [audit].[usp_OpenGate] @reason = N''usp_Health: it is over'';' END
     FROM [audit].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */

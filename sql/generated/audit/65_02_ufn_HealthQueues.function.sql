@@ -54,11 +54,11 @@ BEGIN
     FROM [audit].[ufn_Queues]() AS q
     WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
        OR q.IsRetentionEnabled = 1
-       OR q.IsPoisonMessageHandlingEnabled = 0;
+       OR q.IsPoisonMessageHandlingEnabled <> CASE WHEN q.Side = N'target' THEN 1 ELSE 1 END;
 
     IF @missing > 0
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys runs install.sql again.', NULL);
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),

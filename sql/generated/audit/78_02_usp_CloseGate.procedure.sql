@@ -4,7 +4,7 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_CloseGate]
     @reason nvarchar(400),
     @deadline datetime2(3),             /* UTC: when to stop trying */
-    @mark nvarchar(60) = NULL,          /* of a deployment that closes it: 92_settings opens it again */
+    @mark nvarchar(60) = NULL,          /* of a deployment that closes it: 93_settings opens it again */
     @closed bit OUTPUT,                 /* 0: senders held the gate until the deadline; it is still open */
     @wasOpen bit OUTPUT                 /* 0: it was closed before, and not by this mark */
 WITH EXECUTE AS N'audit_module'

@@ -155,7 +155,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
                 THROW;                  /* in a caller's transaction that can only be rolled back */
             INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
             VALUES (50, N'not looked at', @name, CONCAT(N'error ', ERROR_NUMBER()),
-                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys runs install.sql again.'), 1000));
+                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys runs redial.sql again.'), 1000));
         END CATCH;
         IF @Debug = 1
             PRINT CONCAT(@name, N': done.');

@@ -73,14 +73,14 @@ Example: EXECUTE [audit].[usp_StartQueue] @reason = N''disk is free again'', @Wh
             N', readers ', q.max_readers, N', retention ', q.is_retention_enabled, N', poison handling ', q.is_poison_message_handling_enabled),
         CASE WHEN ISNULL(@restart, 0) = 0
               AND q.is_receive_enabled = 1 AND q.is_enqueue_enabled = 1 AND q.is_activation_enabled = 1
-              AND q.is_retention_enabled = 0 AND q.is_poison_message_handling_enabled = 1
+              AND q.is_retention_enabled = 0 AND q.is_poison_message_handling_enabled = k.Poison
               AND q.max_readers = k.Readers
               AND OBJECT_ID(q.activation_procedure) = k.ProcedureId
               AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module') THEN 0 ELSE 1 END
     FROM (VALUES
-        (OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ'), 2, OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P')),
-        (OBJECT_ID(N'[audit].[TargetQueue]', N'SQ'), 4, OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P'))
-    ) AS k(QueueId, Readers, ProcedureId)
+        (OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ'), 2, 1, OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P')),
+        (OBJECT_ID(N'[audit].[TargetQueue]', N'SQ'), 4, 1, OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P'))
+    ) AS k(QueueId, Readers, Poison, ProcedureId)
     INNER JOIN sys.service_queues AS q ON q.object_id = k.QueueId
     WHERE q.name = ISNULL(@queue, q.name);
 

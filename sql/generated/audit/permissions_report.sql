@@ -63,7 +63,7 @@ UNION ALL
 SELECT 25, ct.certificate_id, CONCAT(N'certificate ', QUOTENAME(ct.name))
 FROM sys.certificates AS ct
 WHERE ct.principal_id = @moduleId
-   OR LEFT(ct.name, 13) = N'redial_audit_';
+   OR LEFT(ct.name, LEN(N'redial_audit_')) = N'redial_audit_';
 
 /* ----------------------------------------------------------------------------------------- */
 /* 2  Who stands behind whom: members of roles, at any depth                                   */

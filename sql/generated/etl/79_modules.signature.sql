@@ -18,8 +18,8 @@ BEGIN
     SET @oldSigner = NULL;
     SELECT TOP (1) @oldSigner = ct.name
     FROM sys.certificates AS ct
-    WHERE LEFT(ct.name, 19) = N'redial_etl_signing_'
-      AND LEN(ct.name) = 55   /* a GUID behind it: no other configuration's */
+    WHERE LEFT(ct.name, LEN(N'redial_etl_signing_')) = N'redial_etl_signing_'
+      AND LEN(ct.name) = LEN(N'redial_etl_signing_') + 36   /* a GUID behind it: no other configuration's */
       AND ct.name <> ISNULL(@signer, N'')
     ORDER BY ct.name;
     IF @oldSigner IS NULL

@@ -182,7 +182,8 @@ BEGIN
 END;
 
 GO
-/* Queues of an earlier choice, once no service is on them. */
+/* Queues of an earlier choice, or of a deployment of a later version that stopped half-way, once no service is
+   on them and no message in them (F-170). */
 SET XACT_ABORT ON;
 
 DECLARE @property int;
@@ -193,10 +194,14 @@ DECLARE @tries int;
 DECLARE @old TABLE (Name nvarchar(400) NOT NULL);
 
 INSERT INTO @old (Name)
-SELECT st.Value
-FROM [etl].[Setting] AS st
-WHERE st.Name IN (N'queues.initiator', N'queues.target')
-  AND st.Value NOT IN (N'InitiatorQueue', N'TargetQueue');
+SELECT q.name
+FROM sys.service_queues AS q
+WHERE q.schema_id = SCHEMA_ID(N'etl')
+  AND q.name NOT IN (N'InitiatorQueue', N'TargetQueue', N'TroubleQueue')
+  AND NOT EXISTS (SELECT 1
+                  FROM sys.internal_tables AS it
+                  INNER JOIN sys.partitions AS p ON p.object_id = it.object_id
+                  WHERE it.parent_object_id = q.object_id AND p.rows > 0);
 
 WHILE EXISTS (SELECT 1 FROM @old)
 BEGIN
@@ -207,7 +212,7 @@ BEGIN
                WHERE ep.class = 1 AND ep.major_id = OBJECT_ID(@queue, N'SQ') AND ep.name = N'Redial.made')
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
+        /* Asked first: a deployment that stopped before 81_activation left a queue without any, and what
            DROP says to that is not on the alter-queue page (F-360). */
         IF EXISTS (SELECT 1 FROM sys.service_queues AS q
                    WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
@@ -245,7 +250,7 @@ BEGIN
     END;
 END;
 GO
-/* Agent jobs of an earlier choice: what they call is gone, or nobody wants it any more. */
+/* Agent jobs and alerts of an earlier choice: what they call is gone, or nobody wants it any more. */
 DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
@@ -257,13 +262,14 @@ VALUES
     (LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge send ledger, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
+DECLARE @kind nvarchar(60);
 DECLARE @lastJob nvarchar(128) = N'';
 WHILE 1 = 1
 BEGIN
     SET @job = NULL;
-    SELECT TOP (1) @job = o.Name
+    SELECT TOP (1) @job = o.Name, @kind = o.Kind
     FROM [etl].[OwnedObject] AS o
-    WHERE o.Kind = N'AGENT JOB'
+    WHERE o.Kind IN (N'AGENT JOB', N'AGENT ALERT')
       AND o.Name > @lastJob
       AND NOT EXISTS (SELECT 1 FROM @kept AS k WHERE k.Name = o.Name)
     ORDER BY o.Name;
@@ -273,19 +279,21 @@ BEGIN
 
     BEGIN TRY
         /* As it was named, cut to 128 characters where the database's name is long. */
-        IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
+        IF @job <> LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
+            PRINT CONCAT(@kind, N' "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+        ELSE IF @kind = N'AGENT JOB'
             EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
         ELSE
-            PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
-        DELETE FROM [etl].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+            EXECUTE msdb.dbo.sp_delete_alert @name = @job;
+        DELETE FROM [etl].[OwnedObject] WHERE Kind = @kind AND Name = @job;
     END TRY
     BEGIN CATCH
         IF XACT_STATE() <> 0
             ROLLBACK TRANSACTION;
         IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
-            DELETE FROM [etl].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+            DELETE FROM [etl].[OwnedObject] WHERE Kind = @kind AND Name = @job;
         ELSE
-            PRINT CONCAT(N'Agent job "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
+            PRINT CONCAT(@kind, N' "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
     END CATCH;
 END;
 

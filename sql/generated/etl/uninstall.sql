@@ -16,7 +16,7 @@ DECLARE @refusal nvarchar(2048);
 IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL'), 0) = 0
     SET @lacks = N'CONTROL on the database';
 ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
-        AND EXISTS (SELECT 1 FROM sys.certificates AS ct WHERE LEFT(ct.name, 19) = N'redial_etl_signing_')
+        AND EXISTS (SELECT 1 FROM sys.certificates AS ct WHERE LEFT(ct.name, LEN(N'redial_etl_signing_')) = N'redial_etl_signing_')
     SET @lacks = N'membership in db_owner (only members change that role, and a member is to be taken out)';
 IF @lacks IS NOT NULL
 BEGIN
@@ -37,6 +37,19 @@ DECLARE @dropStatement nvarchar(600);
 DECLARE @message nvarchar(2048);
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
 DECLARE @statement nvarchar(max);
+
+/* Is this the database it was in? Whatever is left of it has a mark. */
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               LEFT OUTER JOIN sys.objects AS o ON ep.class = 1 AND o.object_id = ep.major_id
+               WHERE ep.name = @mark
+                  OR (ep.name = N'Redial.made' AND ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl'))
+                  OR (ep.name = N'Redial.made' AND ep.class = 4 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                      AND CONVERT(nvarchar(128), ep.value) = N'etl')
+                  OR (ep.name = N'Redial.made' AND o.schema_id = SCHEMA_ID(N'etl')))
+BEGIN
+    SET @message = REPLACE(CONCAT(N'Database ', QUOTENAME(DB_NAME()), N' holds nothing that a deployment of configuration etl made in schema ''etl''. Nothing was done. Next: USE the database it is in; where all is gone already there is nothing to do.'), N'%', N'%%');
+    THROW 50142, @message, 1;
+END;
 
 /* First of all the drain: senders wait or are refused, and nothing is dropped before it is through. A gate
    with the mark 'uninstall' is of an earlier run that has drained and was stopped later; without these
@@ -81,24 +94,25 @@ BEGIN
             THROW 50140, @message, 1;
         END;
         IF @left = 2
-            THROW 50140, N'What drains configuration etl is not installed, and conversations of schema ''etl'' are open. Nothing was dropped. Next: run install.sql to its end, then uninstall.sql.', 1;
+            THROW 50140, N'What drains configuration etl is not installed, and conversations of schema ''etl'' are open. Nothing was dropped. Next: run redial.sql to its end, then uninstall.sql.', 1;
     END;
     /* From here on the gate stays closed; the mark tells the next deployment that it is its own to open. */
     UPDATE [etl].[Setting] SET Value = N'uninstall' WHERE Name = N'deployment.gate';
 END;
 
-/* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
+/* Agent jobs and alerts this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
    an IF of its own: a statement over a missing table fails whatever its condition (F-195). */
 IF OBJECT_ID(N'[etl].[OwnedObject]', N'U') IS NOT NULL
 BEGIN
     DECLARE @job nvarchar(128);
+    DECLARE @kind nvarchar(60);
     DECLARE @lastJob nvarchar(128) = N'';
     WHILE 1 = 1
     BEGIN
         SET @job = NULL;
-        SELECT TOP (1) @job = o.Name
+        SELECT TOP (1) @job = o.Name, @kind = o.Kind
         FROM [etl].[OwnedObject] AS o
-        WHERE o.Kind = N'AGENT JOB'
+        WHERE o.Kind IN (N'AGENT JOB', N'AGENT ALERT')
           AND o.Name > @lastJob
         ORDER BY o.Name;
         IF @job IS NULL
@@ -107,17 +121,19 @@ BEGIN
 
         BEGIN TRY
             /* As it was named, cut to 128 characters where the database's name is long. */
-            IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
+            IF @job <> LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
+                PRINT CONCAT(@kind, N' "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+            ELSE IF @kind = N'AGENT JOB'
                 EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
             ELSE
-                PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
-            DELETE FROM [etl].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+                EXECUTE msdb.dbo.sp_delete_alert @name = @job;
+            DELETE FROM [etl].[OwnedObject] WHERE Kind = @kind AND Name = @job;
         END TRY
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
-                DELETE FROM [etl].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+                DELETE FROM [etl].[OwnedObject] WHERE Kind = @kind AND Name = @job;
             ELSE
                 THROW;
         END CATCH;
@@ -468,8 +484,8 @@ BEGIN
     SET @oldSigner = NULL;
     SELECT TOP (1) @oldSigner = ct.name
     FROM sys.certificates AS ct
-    WHERE LEFT(ct.name, 19) = N'redial_etl_signing_'
-      AND LEN(ct.name) = 55   /* a GUID behind it: no other configuration's */
+    WHERE LEFT(ct.name, LEN(N'redial_etl_signing_')) = N'redial_etl_signing_'
+      AND LEN(ct.name) = LEN(N'redial_etl_signing_') + 36   /* a GUID behind it: no other configuration's */
       AND ct.name <> ISNULL(@signer, N'')
     ORDER BY ct.name;
     IF @oldSigner IS NULL

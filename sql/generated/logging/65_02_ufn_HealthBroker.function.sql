@@ -46,7 +46,7 @@ BEGIN
         WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (50, N'priority missing', DB_NAME(), N'3',
-            N'Not every BROKER PRIORITY of level 3 is there: whoever deploys runs install.sql again. Conversations keep the level they began with.', NULL);
+            N'Not every BROKER PRIORITY of level 3 is there: whoever deploys runs redial.sql again. Conversations keep the level they began with.', NULL);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Rights, gate, version                                                                    */
@@ -65,7 +65,7 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'gate closed', N'logging', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
         CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
-            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs install.sql again, it opens the gate.'
+            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs redial.sql again, it opens the gate.'
                  ELSE N'When that is over, open it.' END),
         CASE WHEN m.Name IS NULL THEN N'EXECUTE [logging].[usp_OpenGate] @reason = N''usp_Health: it is over'';' END
     FROM [logging].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */

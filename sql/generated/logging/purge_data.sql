@@ -47,6 +47,8 @@ IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                LEFT OUTER JOIN sys.objects AS o ON ep.class = 1 AND o.object_id = ep.major_id
                WHERE ep.name = @mark
                   OR (ep.name = N'Redial.made' AND ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging'))
+                  OR (ep.name = N'Redial.made' AND ep.class = 4 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
+                      AND CONVERT(nvarchar(128), ep.value) = N'logging')
                   OR (ep.name = N'Redial.made' AND o.schema_id = SCHEMA_ID(N'logging')))
 BEGIN
     SET @message = REPLACE(CONCAT(N'Database ', QUOTENAME(DB_NAME()), N' holds nothing that a deployment of configuration logging made in schema ''logging''. Nothing was done. Next: USE the database it is in; where all is gone already there is nothing to do.'), N'%', N'%%');
@@ -71,7 +73,7 @@ WHERE o.schema_id = SCHEMA_ID(N'logging') AND o.type = 'U' AND (EXISTS (SELECT 1
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
-  AND o.name NOT IN (N'Gate', N'Setting', N'Migration', N'OwnedObject', N'DeploymentHistory', N'OperatorLog', N'IdleWatch', N'LandingAcknowledged')
+  AND o.name NOT IN (N'Gate', N'Setting', N'Migration', N'OwnedObject', N'DeploymentHistory', N'DeploymentAttempt', N'DeploymentText', N'OperatorLog', N'IdleWatch', N'LandingAcknowledged')
 GROUP BY o.name
 HAVING SUM(p.rows) > 0;
 SELECT @total = ISNULL(SUM(d.DataRows), 0) FROM @data AS d;
@@ -91,11 +93,12 @@ END;
 /* Every table of every choice that Redial made. */
 INSERT INTO @drops (Kind, Name)
 VALUES
-    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentHistory'),
-    (N'TABLE', N'ErrorLog'), (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'),
-    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
-    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'),
-    (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'), (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'),
+    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentAttempt'),
+    (N'TABLE', N'DeploymentHistory'), (N'TABLE', N'DeploymentText'), (N'TABLE', N'ErrorLog'),
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'),
+    (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'), (N'TABLE', N'Migration'),
+    (N'TABLE', N'OperatorLog'), (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'),
+    (N'TABLE', N'SentMessage'), (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'),
     (N'TABLE', N'SkippedNumber');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN

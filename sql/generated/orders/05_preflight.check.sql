@@ -172,11 +172,12 @@ INSERT INTO @foreign (Shown)
 SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ',
     N'[orders].', QUOTENAME(o.name))
 FROM (VALUES
-    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentHistory'),
-    (N'TABLE', N'ErrorLog'), (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'),
-    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
-    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'),
-    (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
+    (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentAttempt'),
+    (N'TABLE', N'DeploymentHistory'), (N'TABLE', N'DeploymentText'), (N'TABLE', N'ErrorLog'),
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'),
+    (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'), (N'TABLE', N'Migration'),
+    (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'), (N'TABLE', N'OwnedObject'),
+    (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
     (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'), (N'TABLE', N'SkippedNumber'),
     (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
     (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),

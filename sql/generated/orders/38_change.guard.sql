@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Where a choice differs from the installed one, the change: gate closed, every dialog ended on both
    sides, rows taken away. The procedures that follow find nothing in flight that they would read otherwise than it was written,
-   and 92_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
+   and 93_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
    lifetime, timer, batch, readers, processing, a contract's new version) drain nothing.
    The rule of the gate: a drain that does not finish opens it again, for nothing has been replaced. A
    deployment that stops later leaves it closed until it is run again, with the old choices or the new. */
@@ -118,7 +118,7 @@ BEGIN
     IF @left = 2
     BEGIN
         SET @message = CONCAT(N'[orders].[usp_Drain] is not installed and conversations are open, so nobody can be kept out while this changes: ', @changed,
-            N'Nothing was changed. Next: run install.sql with the installed choices to its end, or end what sends and run uninstall.sql (data stays); then this script again.');
+            N'Nothing was changed. Next: run redial.sql with the installed choices to its end, or end what sends and run uninstall.sql (data stays); then this script again.');
         SET @message = REPLACE(@message, N'%', N'%%');
         THROW 50191, @message, 1;
     END;

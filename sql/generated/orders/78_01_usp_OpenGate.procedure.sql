@@ -45,11 +45,11 @@ Example: EXECUTE [orders].[usp_OpenGate] @reason = N''maintenance is over'';';
         WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)    /* the one row of this configuration */
     WHERE g.ConfigId = 1;
 
-    /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
+    /* Asked while the gate's row is ours. 38_change closes it, and 93_settings takes the mark away. */
     IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
     BEGIN
         ROLLBACK TRANSACTION;           /* a caller's CATCH gets no transaction of ours to end */
-        THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
+        THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run redial.sql to its end, with the old choices or the new; it opens the gate.', 1;
     END;
 
     INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)

@@ -49,7 +49,7 @@ Out of time it names who is in the way, and opens the gate again if it was open 
   @keepClosed   1: the gate stays closed out of time too; call again to go on
   @WhatIf       1 (default): only show what is open now, and who is in the way; 0: do it
   @Debug        1: print each pass
-  @mark, @said  for install.sql and uninstall.sql
+  @mark, @said  for redial.sql and uninstall.sql
 Example: EXECUTE [orders].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
 Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
         RETURN 0;

@@ -63,7 +63,7 @@ UNION ALL
 SELECT 25, ct.certificate_id, CONCAT(N'certificate ', QUOTENAME(ct.name))
 FROM sys.certificates AS ct
 WHERE ct.principal_id = @moduleId
-   OR LEFT(ct.name, 14) = N'redial_orders_';
+   OR LEFT(ct.name, LEN(N'redial_orders_')) = N'redial_orders_';
 
 /* ----------------------------------------------------------------------------------------- */
 /* 2  Who stands behind whom: members of roles, at any depth                                   */

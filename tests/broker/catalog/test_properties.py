@@ -1,5 +1,7 @@
 """Extended properties: version stamps."""
 
+import pytest
+
 STAMP = (
     "EXEC sp_addextendedproperty @name = N'Redial', @value = N'1.0', @level0type = N'SCHEMA', "
     "@level0name = N'audit', @level1type = N'PROCEDURE', @level1name = N'usp_Add'"
@@ -74,3 +76,23 @@ def test_sqlalchemys_first_question_has_an_answer(session, rows):
         "N'usp_Add', NULL, NULL)"
     )
     assert (kind, name, stamp, value.value) == ("PROCEDURE", "usp_Add", "Redial", "1.0")
+
+
+@pytest.mark.parametrize(
+    ("rights", "number"),
+    [
+        ("ALTER ROLE db_owner ADD MEMBER somebody;", None),
+        ("GRANT CONTROL ON TYPE::dbo.Batch TO somebody;", None),
+        ("GRANT REFERENCES ON TYPE::dbo.Batch TO somebody;", 15135),
+        ("", 15135),
+    ],
+)
+def test_a_property_of_a_type_is_for_who_controls_it(session, rights, number):
+    """ALTER or CONTROL, says the page of sp_addextendedproperty, and a type has no ALTER."""
+    session.execute("CREATE TYPE dbo.Batch AS TABLE (a int);").ok()
+    session.execute(f"CREATE USER somebody WITHOUT LOGIN; {rights}").ok()
+    session.execute("EXECUTE AS USER = N'somebody';").ok()
+    out = session.execute(
+        "EXECUTE sys.sp_addextendedproperty N'Redial', N'1.0', N'SCHEMA', N'dbo', N'TYPE', N'Batch';"
+    )
+    assert [error.number for error in out.errors] == ([number] if number else [])

@@ -5,26 +5,32 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.journal import Journal, Part
 from redial_broker.engine.kernel import Engine
-from redial_broker.engine.storage import Column, Index, Table
+from redial_broker.engine.state import journaled, state
+from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import INT
 
 from .conftest import Owner
 
 
+def _sorted(items: dict[int, int]) -> list[tuple[int, int]]:
+    return sorted(items.items())
+
+
 class Shelf(Part):
     """A part with a dictionary and an attribute."""
+
+    __slots__ = ("items", "label")
+    STATE = state(journaled("items", show=_sorted), journaled("label"))
 
     def __init__(self) -> None:
         super().__init__()
         self.items: dict[int, int] = {}
         self.label = 0
-
-    def content(self):
-        return sorted(self.items.items()), self.label
 
 
 CHANGES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=30)

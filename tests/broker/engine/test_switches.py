@@ -77,6 +77,8 @@ ELSEWHERE = {
     "F-470": "docs/callers passes no None",
     "F-504": "verify compares behind the first words, and trees instead of texts",
     "F-500": "how long a reorganize takes: an operator gives it a limit and can stop it",
+    "F-581": "what the ODBC sqlcmd does at the end of a file: a client's habit, not the server's",
+    "F-584": "where tools nobody read cut a script: clients' habits; redial.sql is one batch",
 }
 """Facts with an unknown that need no switch, and why."""
 

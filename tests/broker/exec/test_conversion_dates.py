@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from redial_broker.engine import types as t
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.seventh_digit import moved
 from redial_broker.engine.types import sql_type
 from redial_broker.exec.conversion import seconds_of_day
 
@@ -35,6 +36,66 @@ def test_datetime2_survives_its_text(moment):
     for style in (None, 121, 126):
         text = convert(moment, t.DATETIME2, t.varchar(40), style)
         assert convert(text, t.varchar(40), t.DATETIME2) == moment
+
+
+SEVEN = moved(WHEN.replace(microsecond=123456), 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "units"),
+    [
+        (".1234567", t.DATETIME2, 1234567),
+        (".1234567", sql_type("datetime2", scale=6), 1234570),
+        (".1234567", sql_type("datetime2", scale=3), 1230000),
+        (".12345675", t.DATETIME2, 1234568),
+        (".123456749", t.DATETIME2, 1234567),
+        (".99999995", sql_type("datetime2", scale=7), 10_000_000),
+        (".9999995", sql_type("datetime2", scale=6), 10_000_000),
+    ],
+)
+def test_a_text_s_second_has_seven_digits(text, of, units):
+    whole = f"{WHEN:%Y-%m-%dT%H:%M:%S}"
+    wanted = moved(WHEN.replace(microsecond=0), units)
+    assert convert(whole + text, t.varchar(40), of) == wanted
+    assert convert(
+        whole + text + "Z", t.varchar(40), sql_type("datetimeoffset", scale=of.scale)
+    ) == (wanted.replace(tzinfo=UTC))
+    assert (
+        convert(whole[11:] + text, t.varchar(40), sql_type("time", scale=of.scale)) == wanted.time()
+    )
+
+
+@pytest.mark.parametrize("style", [None, 121, 126])
+def test_the_seventh_digit_is_written(style):
+    assert convert(SEVEN, t.DATETIME2, t.varchar(40), style).endswith(".1234567")
+    assert convert(SEVEN.time(), t.TIME, t.varchar(40), style).endswith(".1234567")
+    offset = SEVEN.replace(tzinfo=UTC)
+    assert ".1234567" in convert(offset, t.DATETIMEOFFSET, t.varchar(40), style)
+
+
+def test_the_seventh_digit_goes_from_type_to_type():
+    """The types' pages, "Convert": a time keeps its digits, what is shorter rounds."""
+    offset = SEVEN.replace(tzinfo=UTC)
+    assert convert(SEVEN, t.DATETIME2, t.TIME) == SEVEN.time()
+    assert convert(SEVEN, t.DATETIME2, t.DATETIMEOFFSET) == offset
+    assert convert(offset, t.DATETIMEOFFSET, t.DATETIME2) == SEVEN
+    assert convert(SEVEN.time(), t.TIME, t.DATETIME2).time() == SEVEN.time()
+    assert convert(SEVEN, t.DATETIME2, t.DATE) == SEVEN.date()
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "units"), [(0, 0), (3, 33_333), (7, 66_667), (997, 9_966_667)]
+)
+def test_a_three_hundredth_has_seven_digits_as_datetime2(milliseconds, units):
+    """Since compatibility level 130 ("Breaking changes", 2016)."""
+    moment = datetime(2026, 1, 1, microsecond=milliseconds * 1000)
+    assert convert(moment, t.DATETIME, t.DATETIME2) == moved(datetime(2026, 1, 1), units)
+
+
+def test_behind_the_last_second_of_all_is_its_end():
+    last = moved(datetime(9999, 12, 31, 23, 59, 59), 9_999_999)
+    assert convert("9999-12-31 23:59:59.99999999", t.varchar(40), t.DATETIME2) == last
+    assert convert(last, t.DATETIME2, sql_type("datetime2", scale=3)).microsecond == 999_000
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_what_cannot_be_has_an_error_of_its_own(lab, sql, number):
     assert lab.error(sql) == number
 
 
-@pytest.mark.parametrize("handle", ["0x00", "NULL", "1", "0x0102", "'a'"])
+@pytest.mark.parametrize("handle", ["0x00", "NULL", "1", "0x0102"])
 def test_a_handle_of_nothing_has_no_text(lab, handle):
     assert lab.rows(f"SELECT * FROM sys.dm_exec_sql_text({handle})") == []
 

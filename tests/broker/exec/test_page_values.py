@@ -175,3 +175,61 @@ def test_a_substitution_of_another_type_names_its_place(lab, text, place):
     """RAISERROR page: the types of its specifications."""
     error = lab.send(f"RAISERROR({text})").errors[0]
     assert error.number == 2786 and f"parameter {place} " in error.text
+
+
+def test_100_nanoseconds_make_another_key_and_another_group(lab):
+    """datetime2 page: accuracy is 100 nanoseconds."""
+    lab.run(
+        "CREATE TABLE dbo.m (at datetime2 NOT NULL PRIMARY KEY, t time NULL UNIQUE); "
+        "INSERT dbo.m VALUES ('2026-01-01 00:00:00.0000002', '10:00:00.0000002'), "
+        "('2026-01-01 00:00:00.0000001', '10:00:00.0000001'), ('2026-01-01', NULL)"
+    )
+    assert lab.error("INSERT dbo.m VALUES ('2026-01-01 00:00:00.0000001', NULL)") == 2627
+    assert lab.error("INSERT dbo.m VALUES ('2026-01-02', '10:00:00.0000002')") == 2627
+    shown = "CONVERT(char(27), at, 121)"
+    assert [text[-7:] for (text,) in lab.rows(f"SELECT {shown} FROM dbo.m ORDER BY at DESC")] == [
+        "0000002",
+        "0000001",
+        "0000000",
+    ]
+    assert lab.value("SELECT COUNT(*) FROM dbo.m WHERE at > '2026-01-01 00:00:00.0000001'") == 1
+    assert lab.rows("SELECT COUNT(*) FROM dbo.m GROUP BY at") == [(1,)] * 3
+
+
+def test_100_nanoseconds_make_another_state():
+    """Otherwise the explorer would take two states for one."""
+
+    def state(digit: int) -> bytes:
+        lab = Lab()
+        lab.run(
+            f"CREATE TABLE dbo.m (at datetime2); INSERT dbo.m VALUES ('2026-01-01 00:00:00.000000{digit}')"
+        )
+        return lab.table("m").rows.hash()
+
+    assert state(1) == state(1) != state(2)
+
+
+def test_json_and_xml_write_seven_digits(lab):
+    lab.run(
+        "CREATE TABLE dbo.m (at datetime2); INSERT dbo.m VALUES ('2026-01-01T00:00:00.1234567')"
+    )
+    assert lab.value("SELECT (SELECT at FROM dbo.m FOR JSON PATH)") == (
+        '[{"at":"2026-01-01T00:00:00.1234567"}]'
+    )
+    assert lab.value("SELECT (SELECT at FROM dbo.m FOR XML RAW)") == (
+        '<row at="2026-01-01T00:00:00.1234567"/>'
+    )
+    assert (
+        lab.value(
+            'SELECT COUNT(*) FROM OPENJSON(N\'{"at":"2026-01-01T00:00:00.1234567"}\') '
+            "WITH (at datetime2) AS j JOIN dbo.m AS m ON m.at = j.at"
+        )
+        == 1
+    )
+    assert (
+        lab.value(
+            "DECLARE @x xml = (SELECT at FROM dbo.m FOR XML RAW); "
+            "SELECT COUNT(*) FROM dbo.m WHERE at = @x.value('(/row/@at)[1]', 'datetime2')"
+        )
+        == 1
+    )

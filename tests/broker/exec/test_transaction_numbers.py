@@ -40,7 +40,7 @@ def test_how_often_a_transaction_was_begun_before_makes_no_other_state():
         "AND CURRENT_TRANSACTION_ID() > 0; COMMIT; END;"
     )
     result = searched(poll, "UPDATE dbo.a SET n = 1 WHERE id = 1;")
-    assert result.exhausted and result.circles > 0
+    assert result.ended and result.circles > 0
 
 
 def test_a_number_kept_in_a_variable_tells_the_running_transaction_from_an_ended_one():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from redial_broker.engine.types import SELECT_DONE
 from tests.broker.exec.lab import Lab
 
 
@@ -278,12 +279,27 @@ def test_dynamic_text_of_sp_executesql_is_two_levels_down(lab):
         ("SELECT k, 10 / n AS q FROM dbo.r ORDER BY k DESC", ["k", "q"], []),
         ("SELECT q FROM (SELECT 10 / n AS q FROM dbo.r) AS d", ["q"], []),
         ("UPDATE dbo.r SET n = n OUTPUT inserted.k, 10 / inserted.n AS q", ["k", "q"], [(10, 10)]),
-        ("UPDATE dbo.r SET n = 10 / n OUTPUT inserted.k", ["k"], []),
+        ("UPDATE dbo.r SET n = 10 / n OUTPUT inserted.k", ["k"], [(10,)]),
+        ("UPDATE dbo.r SET n = 99 - k OUTPUT inserted.k", ["k"], [(10,), (20,)]),
+        ("UPDATE dbo.r SET n = NULLIF(k, 20) OUTPUT inserted.k", ["k"], [(10,)]),
+        ("UPDATE dbo.r SET k = 10 OUTPUT deleted.k", ["k"], [(10,)]),
         ("INSERT dbo.r OUTPUT inserted.k VALUES (10, 1)", ["k"], []),
+        ("INSERT dbo.r OUTPUT inserted.k VALUES (40, 1), (10, 1), (50, 1)", ["k"], [(40,)]),
+        ("INSERT dbo.r OUTPUT inserted.k VALUES (40, 1), (50, 70), (60, 1)", ["k"], [(40,)]),
+        ("INSERT dbo.r OUTPUT inserted.k VALUES (40, 1), (NULL, 1)", ["k"], [(40,)]),
+        ("INSERT dbo.r OUTPUT inserted.k SELECT k + 100, 10 / n FROM dbo.r", ["k"], []),
+        (
+            "MERGE dbo.r USING (VALUES (10), (20)) AS s (i) ON k = i "
+            "WHEN MATCHED THEN UPDATE SET n = 10 / n OUTPUT $action, inserted.k;",
+            ["$action", "k"],
+            [("UPDATE", 10)],
+        ),
     ],
 )
 def test_columns_and_rows_before_an_error_are_told(lab, statement, names, rows):
-    lab.run("CREATE TABLE dbo.r (k int NOT NULL PRIMARY KEY, n int NOT NULL)")
+    lab.run(
+        "CREATE TABLE dbo.r (k int NOT NULL PRIMARY KEY, n int NOT NULL CHECK (n NOT IN (69, 70)))"
+    )
     lab.run("INSERT dbo.r VALUES (10, 1), (20, 0), (30, 3)")
     sink = lab.send(statement)
     assert [(s.names, s.rows) for s in sink.result_sets] == [(names, rows)]
@@ -293,7 +309,10 @@ def test_columns_and_rows_before_an_error_are_told(lab, statement, names, rows):
 def test_a_caught_error_leaves_an_empty_result_set(lab):
     sink = lab.run("BEGIN TRY SELECT 1 / 0 AS z END TRY BEGIN CATCH SELECT 1 END CATCH")
     assert [(s.names, s.rows) for s in sink.result_sets] == [(["z"], []), ([""], [(1,)])]
-    assert [(d.rowcount, d.error) for d in sink.dones] == [(0, False), (1, False)]
+    assert [(d.command, d.rowcount, d.error) for d in sink.dones if d.command == SELECT_DONE] == [
+        (SELECT_DONE, 0, False),
+        (SELECT_DONE, 1, False),
+    ]
 
 
 def test_what_is_found_before_a_statement_starts_tells_no_columns(lab):

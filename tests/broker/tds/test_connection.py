@@ -27,7 +27,7 @@ from .client import (
 )
 from .fake import FakeInstance
 
-MORE, ERROR, INXACT, COUNT, ATTN = 1, 2, 4, 0x10, 0x20
+MORE, ERROR, COUNT, ATTN = 1, 2, 0x10, 0x20
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_request_before_the_login_is_refused_with_a_reason(instance):
 def test_a_batch_is_answered(wire):
     (body,) = wire.send(batch("select 1"))
     assert body == bytes.fromhex(
-        "81 0100 00000000 0000 26 04 00  d1 04 01000000  fd 1000 c100 0100000000000000"
+        "81 0100 00000000 0000 38 00  d1 01000000  fd 1000 c100 0100000000000000"
     )
 
 
@@ -175,9 +175,9 @@ def test_a_batch_of_calls_is_answered_call_by_call(wire):
 
 def test_transactions_of_the_wire_are_announced(wire):
     begin, done = wire.tokens(transaction(bytes.fromhex("0500 00 00")))
-    assert (begin.kind, done.status, done.command) == (8, INXACT, c.CMD_BEGIN)
+    assert (begin.kind, done.status, done.command) == (8, 0, c.CMD_BEGIN)
     commit, begin, done = wire.tokens(transaction(bytes.fromhex("0700 00 01 00 00")))
-    assert (commit.kind, begin.kind, done.status) == (9, 8, INXACT)
+    assert (commit.kind, begin.kind, done.status) == (9, 8, 0)
     rollback, done = wire.tokens(transaction(bytes.fromhex("0800 00 00")))
     assert (rollback.kind, done.status) == (10, 0)
 
@@ -199,7 +199,7 @@ def test_a_pooled_connection_is_reset_before_the_request(wire, status, kept):
     wire.send(transaction(bytes.fromhex("0500 00 00")))
     env, done = wire.tokens(batch("set nocount on", status=status))
     assert (env.kind, wire.session.resets) == (18, [kept])
-    assert bool(done.status & INXACT) == kept
+    assert done.status == 0
 
 
 def test_a_request_behind_a_running_one_waits_for_it(wire):
@@ -266,14 +266,14 @@ def test_an_attention_behind_a_finished_request_spares_the_next_one(wire):
     wire.send(batch("select 1"))
     wire.send(attention())
     (body,) = wire.send(batch("select 2"))
-    assert b"\xd1\x04\x02" in body
+    assert b"\xd1\x02\0\0\0\xfd" in body
 
 
 def test_an_attention_and_the_next_request_in_one_piece_stay_in_order(wire):
     wire.send(batch("waitfor"))
     bodies = wire.send(attention() + batch("select 2"))
     assert [parse(body)[0].status for body in bodies[:2]] == [ERROR, ATTN]
-    assert b"\xd1\x04\x02" in bodies[2]
+    assert b"\xd1\x02\0\0\0\xfd" in bodies[2]
 
 
 # --- robustness ---------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_clients_are_served_side_by_side_while_one_waits():
         return answer, parse(await waiting.reply()), parse(await waiting.reply())
 
     answer, request, acknowledgement = served(scenario)
-    assert b"\xd1\x04\x01" in answer
+    assert b"\xd1\x01\0\0\0\xfd" in answer
     assert (request[0].status, acknowledgement[0].status) == (c.DONE_ERROR, c.DONE_ATTN)
 
 
@@ -103,7 +103,7 @@ def test_garbage_closes_that_connection_and_the_server_goes_on(garbage):
         good = await Peer.connect(server)
         return await good.ask(batch("select 1"))
 
-    assert b"\xd1\x04\x01" in served(scenario)
+    assert b"\xd1\x01\0\0\0\xfd" in served(scenario)
 
 
 def test_who_does_not_log_in_in_time_is_cut_off(monkeypatch):
@@ -163,7 +163,7 @@ def test_a_defect_of_the_scheduler_is_kept_and_the_server_goes_on():
         return await other.ask(batch("select 1")), server.defects
 
     answer, defects = served(scenario)
-    assert b"\xd1\x04\x01" in answer
+    assert b"\xd1\x01\0\0\0\xfd" in answer
     assert [str(error) for error in defects] == ["a bug"]
 
 

@@ -10,7 +10,7 @@ from redial_broker.tds.sink import TdsSink
 
 from .client import Done, Env, Error, Status, parse, replies
 
-MORE, ERROR, INXACT, COUNT, ATTN = 1, 2, 4, 0x10, 0x20
+MORE, ERROR, COUNT, ATTN = 1, 2, 0x10, 0x20
 OOPS = Message(50000, 16, 1, "oops", "", 1)
 
 
@@ -37,6 +37,9 @@ def test_the_sink_has_every_method_of_the_collector_protocol():
         "columns",
         "row",
         "done",
+        "told",
+        "call_status",
+        "call_over",
         "message",
         "env",
         "return_status",
@@ -80,13 +83,13 @@ def test_a_message_behind_a_done_makes_it_say_more(out):
     ((first, error, last),) = out.messages()
     assert first.status == COUNT | MORE
     assert isinstance(error, Error)
-    assert last == Done(c.DONE, ERROR, 0, 0)
+    assert last == Done(c.DONE, ERROR, c.CMD_NOTHING, 0)
 
 
 def test_an_empty_request_still_has_one_done(out):
     out.sink.begin(rpc=False)
     out.sink.finish()
-    assert out.messages() == [[Done(c.DONE, 0, 0, 0)]]
+    assert out.messages() == [[Done(c.DONE, 0, c.CMD_NOTHING, 0)]]
 
 
 def test_an_error_sets_the_error_bit_of_the_next_done_only(out):
@@ -134,10 +137,11 @@ def test_an_rpc_refused_before_it_starts_ends_with_a_done(out):
     out.sink.begin(rpc=True)
     out.sink.message(OOPS)
     out.sink.finish()
-    assert out.messages()[0][-1] == Done(c.DONE, ERROR, 0, 0)
+    assert out.messages()[0][-1] == Done(c.DONE, ERROR, c.CMD_NOTHING, 0)
 
 
-def test_transactions_are_announced_and_set_the_in_transaction_bit(out):
+def test_transactions_are_announced_and_no_done_has_the_in_transaction_bit(out):
+    """F-534: a server does not set it."""
     out.sink.begin(rpc=False)
     out.sink.env("begin", 9, None)
     out.sink.done(c.CMD_BEGIN, None)
@@ -148,10 +152,52 @@ def test_transactions_are_announced_and_set_the_in_transaction_bit(out):
     assert out.messages() == [
         [
             Env(c.ENV_BEGIN, nine + b"\0"),
-            Done(c.DONE, INXACT | MORE, c.CMD_BEGIN, 0),
+            Done(c.DONE, MORE, c.CMD_BEGIN, 0),
             Env(c.ENV_COMMIT, b"\0" + nine),
             Done(c.DONE, 0, c.CMD_COMMIT, 0),
         ]
+    ]
+
+
+def test_statements_of_a_module_and_the_end_of_its_execute_have_their_own_tokens(out):
+    out.sink.begin(rpc=False)
+    out.sink.told(0xF7, None, True)
+    out.sink.done(c.CMD_INSERT, 2, False, True)
+    out.sink.call_over(5, False)
+    out.sink.told(0xC0, None, False)
+    out.sink.finish()
+    assert out.messages() == [
+        [
+            Done(c.DONEINPROC, MORE, 0xF7, 0),
+            Done(c.DONEINPROC, COUNT | MORE, c.CMD_INSERT, 2),
+            Status(5),
+            Done(c.DONEPROC, MORE, c.CMD_EXECUTE, 0),
+            Done(c.DONE, 0, 0xC0, 0),
+        ]
+    ]
+
+
+def test_a_failed_execute_has_no_status(out):
+    out.sink.begin(rpc=False)
+    out.sink.message(OOPS)
+    out.sink.call_over(None, True)
+    out.sink.finish()
+    assert out.messages()[0][1:] == [Done(c.DONEPROC, ERROR, c.CMD_EXECUTE, 0)]
+
+
+def test_with_nocount_a_module_tells_of_results_and_errors_alone(out):
+    out.sink.begin(rpc=False)
+    out.sink.done(c.CMD_INSERT, None, False, True)
+    out.sink.columns([ResultColumn("n", INT)])
+    out.sink.done(c.CMD_SELECT, None, False, True)
+    out.sink.done(c.CMD_INSERT, None, True, True)
+    out.sink.done(c.CMD_INSERT, None)
+    out.sink.finish()
+    tail = bytes(out.sent)[-39:]
+    assert parse(tail) == [
+        Done(c.DONEINPROC, MORE, c.CMD_SELECT, 0),
+        Done(c.DONEINPROC, MORE | ERROR, c.CMD_INSERT, 0),
+        Done(c.DONE, 0, c.CMD_INSERT, 0),
     ]
 
 

@@ -139,7 +139,7 @@ def test_full_encryption_covers_login_and_requests(instance, connection):
     client.send(batch("select 5"))
     instance.pump()
     (body,) = replies(client.read())
-    assert b"\xd1\x04\x05" in body
+    assert b"\xd1\x05\0\0\0\xfd" in body
 
 
 def test_login_only_encryption_ends_with_the_login(instance, connection):
@@ -152,7 +152,7 @@ def test_login_only_encryption_ends_with_the_login(instance, connection):
     assert parse(replies(connection.take_output())[0])[0].kind == c.ENV_DATABASE
     connection.receive(batch("select 5"))
     instance.pump()
-    assert b"\xd1\x04\x05" in replies(connection.take_output())[0]
+    assert b"\xd1\x05\0\0\0\xfd" in replies(connection.take_output())[0]
 
 
 def test_strict_encryption_starts_with_tls_and_speaks_tds_8(instance, connection):

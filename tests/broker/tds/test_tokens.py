@@ -1,3 +1,6 @@
+from datetime import datetime
+from decimal import Decimal
+
 import pytest
 
 from redial_broker.engine import types as t
@@ -51,9 +54,41 @@ def test_feature_ack_ends_with_the_terminator():
 
 
 def test_metadata_of_one_int_column():
-    data, encoders = tokens.column_metadata([ResultColumn("", t.INT, nullable=False)])
-    assert data == bytes.fromhex("81 0100 00000000 0000 26 04 00")
+    data, encoders = tokens.column_metadata([ResultColumn("", t.INT)])
+    assert data == bytes.fromhex("81 0100 00000000 0100 26 04 00")
     assert [encode(1) for encode in encoders] == [bytes.fromhex("04 01000000")]
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "info", "data"),
+    [
+        (t.INT, 1, "38", "01000000"),
+        (t.BIGINT, -1, "7f", "ff" * 8),
+        (t.SMALLINT, 2, "34", "0200"),
+        (t.TINYINT, 255, "30", "ff"),
+        (t.BIT, 1, "32", "01"),
+        (t.BIT, False, "32", "00"),
+        (t.FLOAT, 1.0, "3e", "000000000000f03f"),
+        (t.REAL, 1.0, "3b", "0000803f"),
+        (t.sql_type("money"), Decimal("-1"), "3c", "ffffffff f0d8ffff"),
+        (t.sql_type("smallmoney"), Decimal("1"), "7a", "10270000"),
+        (t.DATETIME, datetime(1900, 1, 2, 0, 0, 1), "3d", "01000000 2c010000"),
+        (t.SMALLDATETIME, datetime(1900, 1, 2, 0, 1), "3a", "0100 0100"),
+    ],
+    ids=str,
+)
+def test_a_column_that_is_never_null_has_values_without_a_length(type_, value, info, data):
+    """F-537; a NULL in it would be a defect, so it is told and not sent as something else."""
+    head, (encode,) = tokens.column_metadata([ResultColumn("", type_, nullable=False)])
+    assert head == bytes.fromhex(f"81 0100 00000000 0000 {info} 00")
+    assert encode(value) == bytes.fromhex(data)
+    with pytest.raises(Exception):
+        encode(None)
+
+
+def test_what_is_computed_is_marked():
+    data, _ = tokens.column_metadata([ResultColumn("", t.INT, True, computed=True)])
+    assert data == bytes.fromhex("81 0100 00000000 2100 26 04 00")
 
 
 def test_metadata_flags_null_and_identity_and_marks_a_rowversion():

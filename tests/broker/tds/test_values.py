@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from redial_broker.engine import types as t
 from redial_broker.engine.errors import NotSupported
+from redial_broker.engine.seventh_digit import fine
 from redial_broker.engine.types import Variant
 from redial_broker.tds.decoders import read_type
 from redial_broker.tds.encoders import column_codec
@@ -63,6 +64,16 @@ CASES = [
     (t.DATE, st.dates()),
     (t.TIME, st.times()),
     (t.DATETIME2, st.datetimes()),
+    (t.DATETIME2, st.builds(fine, st.datetimes(), st.integers(0, 9))),
+    (t.TIME, st.builds(fine, st.times(), st.integers(0, 9))),
+    (
+        t.DATETIMEOFFSET,
+        st.builds(
+            lambda m, seventh: fine(m.replace(tzinfo=datetime.UTC), seventh),
+            MOMENTS,
+            st.integers(0, 9),
+        ),
+    ),
     (
         t.sql_type("datetime2", scale=3),
         MOMENTS.map(lambda m: m.replace(microsecond=m.microsecond // 1000 * 1000)),
@@ -129,6 +140,8 @@ def test_a_variant_keeps_the_type_it_was_stored_as(variant):
         (t.DATETIME, datetime.datetime(1900, 1, 2, 0, 0, 1), "6f 08", "08 01000000 2c010000"),
         (t.DATE, datetime.date(1, 1, 2), "28", "03 010000"),
         (t.sql_type("time", scale=0), datetime.time(0, 1), "29 00", "03 3c0000"),
+        (t.TIME, fine(datetime.time(), 7), "29 07", "05 0700000000"),
+        (t.sql_type("time", scale=6), fine(datetime.time(), 7), "29 06", "05 0000000000"),
         (t.ROWVERSION, bytes(8), "ad 0800", "0800 0000000000000000"),
         (
             t.UNIQUEIDENTIFIER,

@@ -41,7 +41,7 @@ def test_without_the_job_a_sender_in_a_transaction_deadlocks_with_nobody():
     """The thread: "after doing this it appears that all deadlocking has stopped"."""
     result = search(forum_aged(in_transaction=True, job=False))
     print(result)
-    assert result.exhausted
+    assert result.ended
     assert result.violations == {}
 
 

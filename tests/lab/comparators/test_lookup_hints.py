@@ -36,7 +36,7 @@ def test_holdlock_deadlocks_on_conversion():
 def test_updlock_does_not_in_the_same_story():
     result = search(lookup("updlock", dead=True, firings=0))
     print(result)
-    assert result.exhausted
+    assert result.ended
     assert result.violations == {}
 
 

@@ -151,4 +151,4 @@ def test_an_operator_who_ends_it_by_usp_EndTarget_loses_nothing():
     made = replace(scenario(CASE["initiator ended"].setup(A)), faults=(ORDERLY,))
     result = search(made, MOST)
     print(result)
-    assert (set(result.violations), result.exhausted) == (set(), True)
+    assert (set(result.violations), result.ended) == (set(), True)

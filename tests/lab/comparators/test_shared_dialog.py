@@ -57,7 +57,7 @@ def test_two_first_users_begin_a_dialog_each():
     """Nothing locks what is not there yet: found by search. key = single has one group for it."""
     result = search(shared_dialog())
     print(result)
-    assert result.exhausted
+    assert result.ended
     assert set(result.violations) == {"two dialogs"}
 
 

@@ -13,6 +13,7 @@ from redial.render import render
 from redial_lab.explore import Limits, search
 from redial_lab.proof.audit_setups import send, small_config
 from redial_lab.proof.strategies import strategy
+from tests.choices import TRAITS
 from tests.product.seeds.lab import END_OF_STREAM, RECYCLE_AFTER, Lab
 
 STRATEGIES = ("lock_timeout", "lock_timeout_rearm", "low_priority")
@@ -91,8 +92,8 @@ def test_each_can_be_combined_with_the_other_choices(name, choices):
         lab = Lab(variant(name, **choices))
     except ValueError as error:
         pytest.skip(f"not available yet: {error}")
-    key = None if choices["conversation"]["key"] == "pool" else "k"
-    lab.call_send(b"x", **({"key": key} if key else {})).ok()
+    named = TRAITS[choices["conversation"]["key"]].named
+    lab.call_send(b"x", **({"key": "k"} if named else {})).ok()
     lab.advance(RECYCLE_AFTER + 10)
     assert lab.landed() == [b"x"]
     assert lab.endpoints() == [("target", "CLOSED")]
@@ -158,7 +159,7 @@ def test_low_priority_holds_a_reader_as_long_as_the_caller_likes():
 def test_searched_lock_timeout_rearm_deadlocks_with_nobody(rcsi):
     result = search(strategy("lock_timeout_rearm", rcsi=rcsi))
     print(result)
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert result.violations == {}
 
 
@@ -172,5 +173,5 @@ def test_searched_lock_timeout_deadlocks_with_nobody_either():
 def test_searched_low_priority_deadlocks_and_the_sender_is_never_the_victim():
     result = search(strategy("low_priority"))
     print(result)
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert set(result.violations) == {"deadlock"}

@@ -101,4 +101,4 @@ def test_a_loop_that_another_session_ends_is_none():
             livelock="livelock",
         )
     )
-    assert (set(result.violations), result.exhausted) == (set(), True)
+    assert (set(result.violations), result.ended) == (set(), True)

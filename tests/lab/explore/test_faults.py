@@ -85,7 +85,7 @@ def found(
         faults=faults,
     )
     result = search(scenario)
-    assert result.exhausted
+    assert result.ended
     return seen, result
 
 

@@ -31,7 +31,7 @@ def test_an_example_is_searched_to_its_end_and_found_as_documented(file, violati
     scenario, bounds = load(EXAMPLES / f"{file}.toml")
     result = search(scenario, Limits(transitions=bounds.transitions))
     print(result)
-    assert (set(result.violations), result.exhausted) == (violations, True)
+    assert (set(result.violations), result.ended) == (violations, True)
     page = (EXAMPLES.parents[1] / "docs" / "explorer.md").read_text(encoding="utf-8")
     assert f"{result.states:,} states" in page, result.states
     for violation in result.violations.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from itertools import combinations
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from redial.paths import ROOT
 from redial_broker.engine.storage import Index
 from redial_lab.explore import Client, Limits, Scenario, World, search
+from redial_lab.explore.diverged import Diverged
 from redial_lab.explore.effects import digests
 from redial_lab.explore.footprints import Footprint, Lookout
 from redial_lab.explore.persistent import Entry, Persistent, persistent
@@ -64,12 +66,12 @@ def outcomes(how, made: Scenario) -> tuple[set[tuple], set[str], int, bool]:
 
     made.at_the_end = noted
     result = how(made, Limits(transitions=None, depth=None))
-    return seen, set(result.violations), result.states, result.exhausted
+    return seen, set(result.violations), result.states, result.ended
 
 
 def test_rows_of_one_table_are_apart_and_one_order_is_enough():
     found = persistent(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3)))
-    assert found.exhausted
+    assert found.ended
     assert (found.states, found.transitions) == (6, 5), "five steps, in one order"
     assert (
         search(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3))).states
@@ -132,14 +134,55 @@ def test_it_finds_what_the_whole_search_finds(text):
     assert less <= states
 
 
-@pytest.mark.parametrize("text", ["senders=1 retire=1", "drain=1"] if full() else ["drain=1"])
-def test_where_a_step_depends_on_more_than_it_read_the_whole_graph_is_searched_and_it_says_so(text):
-    limits = Limits(transitions=5_000)
-    found = persistent(made := Setup.parse(text).scenario(), limits)
-    whole = search(Setup.parse(text).scenario(), limits)
-    assert (found.states, found.transitions, found.fewer) == (whole.states, 5_000, False)
+def diverging(monkeypatch, at: str) -> list[str]:
+    """Steps of a statement on a table turn out to depend on more than they read, once."""
+    real, told = Persistent._remembered, []
+
+    def remembered(self, entry, bit, step):
+        place = self._text_place(step)
+        if place is not None and not self.opaque:
+            frame = self.world.instance.sessions[step.who].frames[-1]
+            info = frame.program.infos[frame.pc]
+            if at in frame.program.source.text[info.node.pos : info.node.end]:
+                told.append(at)
+                raise Diverged("it did otherwise")
+        real(self, entry, bit, step)
+
+    monkeypatch.setattr(Persistent, "_remembered", remembered)
+    return told
+
+
+def test_where_a_step_depends_on_more_than_it_read_that_part_is_not_reduced(monkeypatch):
+    """It is tried at every moment; those of other places are reduced as ever."""
+    texts = add("a", 1), add("b", 1) + add("b", 1), add("b", 2) + add("b", 2)
+    whole = outcomes(search, scenario(*texts))
+    told = diverging(monkeypatch, "dbo.a SET")
+    made = scenario(*texts)
+    found = persistent(made)
+    assert told and found.fewer and found.ended
+    assert found.opaque == ("adhoc, line 1",)
+    assert found.transitions < search(scenario(*texts)).transitions == 33
+    assert outcomes(persistent, scenario(*texts))[0] == whole[0]
+    assert any("not reduced at 1 places" in line for line in report(made, found))
+
+
+def test_where_that_does_not_help_the_whole_graph_is_searched_and_it_says_so(monkeypatch):
+    def remembered(self, entry, bit, step):
+        raise Diverged("it did otherwise after the same reads")
+
+    monkeypatch.setattr(Persistent, "_remembered", remembered)
+    monkeypatch.setattr(sys.modules[Persistent.__module__], "MOST_OPAQUE", 1)
+    made = scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2))
+    found, whole = persistent(made), search(made)
+    assert (found.states, found.fewer, found.opaque) == (whole.states, False, ())
     assert "after the same reads" in found.whole_because
     assert any("the whole graph, not a reduced one" in line for line in report(made, found))
+
+
+def test_what_no_cell_shows_is_searched_whole():
+    reads = "DECLARE @n int = (SELECT MAX(cntr_value) FROM sys.dm_os_performance_counters);"
+    found = persistent(scenario(add("a", 1), reads))
+    assert not found.fewer and "counters" in found.whole_because
 
 
 @pytest.mark.parametrize("number", sorted(HISTORY) if full() else [1, 4, 11])

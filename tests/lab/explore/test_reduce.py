@@ -27,7 +27,7 @@ def test_sessions_that_share_no_table_are_walked_in_one_order():
     every = reduced(apart, sleep=False)
     fewer = reduced(apart)
     assert every.ends == 30, "5! / (2! 2!)"
-    assert (fewer.ends, fewer.exhausted, every.exhausted) == (1, True, True)
+    assert (fewer.ends, fewer.ended, every.ended) == (1, True, True)
 
 
 def test_sessions_that_share_a_table_are_walked_in_every_order():

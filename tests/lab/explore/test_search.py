@@ -8,6 +8,7 @@ from redial_broker.engine.clock import RealClock
 from redial_broker.exec.objects import CATALOG_FUNCTIONS
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Limits, Scenario, World, search, shortest
+from redial_lab.explore.search import EXHAUSTED
 from redial_lab.explore.search_report import report
 from redial_lab.explore.trace import replay
 from redial_lab.explore.world import Step
@@ -49,7 +50,7 @@ def scenario(text: str, clients: int = 2) -> Scenario:
 def test_a_lost_update_is_found_in_text_the_explorer_has_never_seen():
     result = search(scenario(READ_THEN_WRITE))
     found = shortest(scenario(READ_THEN_WRITE), result.violations["lost update"])
-    assert result.exhausted
+    assert result.ended
     assert [step.who for step in found.path] in (
         [51, 52, 51, 52],
         [51, 52, 52, 51],
@@ -68,15 +69,18 @@ def test_what_lies_behind_a_violation_was_not_searched_and_the_report_says_so():
     made.on_every_state = changed
     result = search(made)
     # each of the two sessions may be first; what the other does then is not looked at
-    assert result.exhausted and result.cut > 0
-    words = f"exhausted, but nothing behind {result.cut} states with a violation was searched"
+    assert result.ended and result.cut > 0
+    words = f"truncated: nothing behind {result.cut} states with a violation was searched"
     assert result.extent == words
     assert any(words in line for line in report(made, result))
+    past = search(made, Limits(past=True))
+    assert (past.verdict, past.cut) == (EXHAUSTED, 0)
+    assert past.states > result.states
 
 
 def test_and_is_not_found_where_there_is_none():
     result = search(scenario(IN_ONE_STATEMENT, clients=3))
-    assert (result.exhausted, result.violations) == (True, {})
+    assert (result.ended, result.violations) == (True, {})
 
 
 def test_the_same_search_gives_the_same_result():
@@ -161,7 +165,7 @@ def test_a_trace_is_numbered_steps_that_name_the_statement():
 
 def test_a_bounded_search_says_what_bounded_it():
     result = search(scenario(READ_THEN_WRITE, clients=3), Limits(transitions=10))
-    assert (result.exhausted, result.bounded_by) == (False, "10 transitions")
+    assert (result.ended, result.bounded_by) == (False, "10 transitions")
     assert "bounded by 10 transitions" in str(result)
 
 
@@ -202,7 +206,7 @@ def test_states_that_differ_in_the_time_only_are_two_for_who_reads_the_clock(fir
 def test_who_polls_for_ever_and_never_reads_the_clock_has_finitely_many_states():
     text = "WHILE EXISTS (SELECT 1 FROM dbo.c WHERE id = 1) WAITFOR DELAY '00:00:05';"
     result = search(Scenario("poll", counter, (Client("T1", (text,), "d"),)))
-    assert result.exhausted and result.states < 20 and result.circles > 0
+    assert result.ended and result.states < 20 and result.circles > 0
 
 
 @pytest.mark.breaks_the_broker

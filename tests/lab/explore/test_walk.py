@@ -32,7 +32,7 @@ def test_a_seed_is_a_run_and_another_seed_another(tickets, changes):
         again.violations,
     )
     assert first.taken != other.taken
-    assert first.walks == 40 and not first.exhausted
+    assert first.walks == 40 and not first.ended
 
 
 @pytest.mark.parametrize("changes", [None, 2], ids=["random", "PCT"])
@@ -74,6 +74,6 @@ def test_every_value_of_every_switch_that_is_asked_for_is_searched():
     found = {(v.name, v.value): v.result for v in vary(scenario, limits)}
     assert ("", None) in found and ("bad_optimizer", True) in found
     assert all(
-        result.exhausted or result.transitions == limits.transitions for result in found.values()
+        result.ended or result.transitions == limits.transitions for result in found.values()
     )
     assert all("deadlock" in result.violations for result in found.values())

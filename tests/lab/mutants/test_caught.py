@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from redial.config import Config
-from redial.config.choices import AVAILABLE, Key
 from redial.paths import ROOT, SQL
 from redial.render import mutant_names
 from redial_lab.explore import Limits, Scenario, search
@@ -172,8 +171,6 @@ def stub_activation() -> None:
 @pytest.mark.parametrize(("mutant", "free"), [(None, True), ("row_kept", False)])
 def test_a_slot_of_a_pool_is_free_again_when_its_dialog_has_died(mutant, free):
     """peers D.3, 13: servicebroker-queues keeps a pool's row after an error, for ever."""
-    if Key.POOL not in AVAILABLE[Key]:
-        pytest.skip("key = pool has no templates yet")
     data = small().model_dump(by_alias=True, mode="json")
     data["conversation"]["key"], data["pool"]["size"] = "pool", 1
     lab = Lab(Config.model_validate(data), mutant=mutant)

@@ -14,4 +14,4 @@ def most(transitions: int) -> Limits:
 
 def far_enough(result: Result, limits: Limits) -> bool:
     """It came to its end, or to the transitions it was given; no other bound ended it."""
-    return result.exhausted or result.bounded_by == f"{limits.transitions} transitions"
+    return result.ended or result.bounded_by == f"{limits.transitions} transitions"

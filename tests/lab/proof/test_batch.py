@@ -15,7 +15,7 @@ from redial_lab.proof.batch import CALLERS, crossing, dead_in_mid_batch
 def exhausted_and_clean(scenario: Scenario) -> None:
     result = search(scenario)
     print(result)
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert result.violations == {}
     assert result.ends > 0
 

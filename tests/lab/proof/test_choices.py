@@ -48,7 +48,7 @@ def chosen(
         data[section] |= fields
     config = type(small_config()).model_validate(data)
 
-    orphans = (no_orphan_dialog,) if config.has_rows else ()
+    orphans = (no_orphan_dialog,) if config.traits.has_rows else ()
 
     def text(sender: int, body: str) -> str:
         key = f", @key = N'{keys[sender]}'" if keys else ""
@@ -99,7 +99,7 @@ def exhausted_and_clean(scenario: Scenario) -> None:
     result = search(scenario, MOST)
     print(result)
     assert result.violations == {}
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert result.ends > 0
 
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 import pytest
 
 from redial_lab.explore import Limits, search
+from redial_lab.explore.search import HELD, IN_VAIN
 from redial_lab.explore.walk import Walks, walk
 from redial_lab.proof.audit_setups import EVENT, TIDY
 from redial_lab.proof.claims import DESCRIBED, ON_F255
 from redial_lab.proof.mutants import HANDLE
 from redial_lab.proof.setups import FAULTS, Setup
+from redial_lab.proof.witnesses import WITNESSES
 from tests.sampling import full
 
-MOST = Limits(transitions=15_000)
+MOST = Limits(transitions=20_000)
 BAD = {
     "S1": (
         Setup(senders=1, caller="transaction", mutant="one_transaction"),
@@ -146,9 +148,41 @@ def test_the_shipped_procedures_keep_every_claim(setup):
     result = search(setup.scenario(), MOST)
     print(result)
     assert result.violations == {}
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert result.ends > 0
+    assert result.status == HELD, result.unseen
     assert result.circles == 0 or setup.drain, "every run comes to its end"
+
+
+def test_every_claim_names_something_that_must_have_been_possible():
+    assert set(WITNESSES) == {*DESCRIBED, "L3"}
+    assert all(WITNESSES.values())
+
+
+@pytest.mark.parametrize(
+    ("setup", "name"),
+    [
+        (Setup(senders=2, warm=0, firings=0, messages=2), "S4: two messages were on one dialog"),
+        (Setup(senders=1, firings=0, faults=("cancel",)), "S7: a batch failed"),
+    ],
+    ids=lambda value: str(value).replace(" ", "_"),
+)
+def test_a_claim_that_never_had_anything_to_say_fails_the_run(setup, name, monkeypatch):
+    """What it speaks of is taken away: then nothing is violated, and the run is no success."""
+    made = setup.scenario()
+    assert name in made.to_witness
+    made.clients = tuple(replace(client, batches=("SELECT 1;",)) for client in made.clients)
+    made.faults = ()
+    made.at_the_end = lambda world: []  # it would say that nothing was sent
+    result = search(made, MOST)
+    assert (result.violations, result.status) == ({}, IN_VAIN)
+    assert name in result.unseen
+
+
+def test_what_a_setup_leaves_out_is_said():
+    notes = Setup(senders=1, firings=0).scenario().notes
+    assert "S2 has nothing to say here: an EndOfStream was sent cannot be" in notes
+    assert not any(note.startswith("S3 has nothing") for note in notes)
 
 
 def test_every_claim_says_what_it_means():
@@ -186,7 +220,7 @@ def test_a_reader_killed_before_its_first_receive_leaves_a_dialog_half_closed_by
         until = ON_F255 if value == "stuck" and not full() else None
         result = search(setup.scenario(), replace(MOST, until=until))
         print(result)
-        assert result.exhausted or result.bounded_by == f"the first {until!r}"
+        assert result.ended or result.bounded_by == f"the first {until!r}"
         found[value] = set(result.violations)
     assert found == {"stuck": {ON_F255}, "relaunched": set()}
 
@@ -199,7 +233,7 @@ def test_a_sender_that_stands_still_at_any_step_of_a_drain():
     setup = Setup(senders=1, firings=0, drain=True, faults=("pause",))
     if full():
         result = search(setup.scenario(), Limits(transitions=80_000))
-        assert result.exhausted, result.bounded_by
+        assert result.ended, result.bounded_by
     else:
         result = walk(setup.scenario(), Walks(60))
     print(result)
@@ -230,7 +264,7 @@ def test_a_reader_that_dies_between_its_transactions_leaves_a_row_the_operator_r
     )
     result = search(setup.scenario(), MOST)
     print(result)
-    assert (result.violations, result.exhausted) == ({}, True)
+    assert (result.violations, result.ended) == ({}, True)
     made = setup.scenario()
     idle = (
         "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit, @reason nvarchar(400) AS "
@@ -245,7 +279,7 @@ def test_a_target_removed_in_silence_is_given_up_by_the_operator():
     """L1 in its last half; with an operator's procedure that gives nothing up it is violated."""
     setup = Setup(senders=1, caller="transaction", faults=("target_cleaned",))
     result = search(setup.scenario(), MOST)
-    assert (result.violations, result.exhausted) == ({}, True)
+    assert (result.violations, result.ended) == ({}, True)
     made = setup.scenario()
     idle = (
         "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit, @reason nvarchar(400) AS "

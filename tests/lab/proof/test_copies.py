@@ -16,7 +16,7 @@ from redial_lab.explore import Limits, World, search
 from redial_lab.explore.queries import ask
 from redial_lab.proof.places import PLACES
 from redial_lab.proof.setups import FAULTS, Setup
-from tests.choices import KEYS, usual_recycle
+from tests.choices import KEYS, WITH_ROWS, usual_recycle
 
 MOST = Limits(transitions=15_000)
 ENDS = tuple(name for name in FAULTS if name.endswith(("_now", "_cleaned")))
@@ -61,7 +61,7 @@ def holds(made: Setup, most: Limits = MOST) -> None:
     print(result)
     known = {"S6 row of a dead dialog"} if dict(made.switches).get("broker_error_dooms") else set()
     assert result.violations.keys() <= known
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert result.ends > 0
 
 
@@ -120,7 +120,7 @@ def test_what_the_target_s_end_deleted_is_landed_in_the_end(fault):
 
     scenario.at_the_end = nothing_waits
     result = search(scenario, MOST)
-    assert (result.violations, result.exhausted) == ({}, True)
+    assert (result.violations, result.ended) == ({}, True)
 
 
 def test_a_copy_that_waits_behind_a_target_removed_in_silence_can_be_seen():
@@ -133,7 +133,7 @@ def test_a_copy_that_waits_behind_a_target_removed_in_silence_can_be_seen():
 
     scenario.at_the_end = shown
     result = search(scenario, MOST)
-    assert (result.violations, result.exhausted) == ({}, True)
+    assert (result.violations, result.ended) == ({}, True)
 
 
 # ---------------------------------------------------------------------- findings 3 and 4
@@ -151,7 +151,7 @@ def test_a_retry_leaves_a_number_that_can_be_seen():
     )
 
 
-@pytest.mark.parametrize("key", ["pool", "application", "spid"])
+@pytest.mark.parametrize("key", WITH_ROWS)
 def test_one_transaction_keeps_to_one_dialog_when_that_has_its_count(key):
     holds(setup(key=key, slots=2, recycle="aged_out", sends=2))
 

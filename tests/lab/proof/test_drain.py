@@ -12,7 +12,7 @@ from tests.choices import OTHERS
 def exhausted_and_clean(scenario: Scenario) -> None:
     result = search(scenario)
     print(result)
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
     assert result.violations == {}
     assert result.ends > 0
 

@@ -36,7 +36,7 @@ def found(made: Setup) -> set[str]:
     """Names of what an exhaustive search finds."""
     result = search(made.scenario(), MOST)
     print(result)
-    assert result.exhausted
+    assert result.ended
     return set(result.violations)
 
 
@@ -166,7 +166,7 @@ def test_3_is_closed_by_a_table_that_shows_what_was_dropped():
         ),
     )
     result = search(scenario, MOST)
-    assert (result.violations, result.exhausted) == ({}, True)
+    assert (result.violations, result.ended) == ({}, True)
 
 
 # ---------------------------------------------------------------------- 4: two dialogs

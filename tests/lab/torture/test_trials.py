@@ -41,6 +41,7 @@ def caught(mutant, name, kinds, seeds, messages=200):
     raise AssertionError(f"{mutant} was not caught")
 
 
+@pytest.mark.daily
 def test_the_text_before_copies_is_caught_and_its_story_is_small_and_replays():
     outcome = caught("queue_only", "hurried-audit", {"lost"}, range(11, 20))
     small = shrunk(outcome.plan, {"lost"}, runs=25 if full() else 5)
@@ -81,7 +82,7 @@ def test_a_trial_that_breaks_is_told_and_the_others_go_on():
 
 def test_who_was_killed_a_moment_ago_is_not_killed_again():
     """Every KILL of a plan comes three times, at once."""
-    plan = drawn(30, "hurried-audit", None, 150, trouble=2.0)
+    plan = drawn(32, "hurried-audit", None, 60, trouble=2.0)
     kills = [event for event in plan.events if "kill" in event.kind]
     outcome = run(replace(plan, events=[*plan.events, *kills, *kills]))
     assert kills and outcome.verdict.findings == []

@@ -17,7 +17,7 @@ from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_broker.instance.snapshot import Snapshot
-from tests.choices import KEYS, PLAIN, WITH_ROWS, WITHOUT_ROWS
+from tests.choices import KEYS, PLAIN, TRAITS, WITH_ROWS, WITHOUT_ROWS
 from tests.installed import rendered, split
 from tests.product.sql.lab import AUDIT
 
@@ -88,6 +88,7 @@ class Stage:
 
     def __init__(self, key: str = "spid", switches: dict | None = None, **sections: dict) -> None:
         self.key, self.batch = key.removesuffix(BATCH), key.endswith(BATCH)
+        self.traits = TRAITS[self.key]
         self.refusal = 50150 if self.batch else 50100
         self.config = configured(self.key, **sections)
         text = self.config.model_dump_json(by_alias=True)
@@ -111,14 +112,14 @@ class Stage:
                 "ordinal": 1,
                 "type": "//redial/audit/event",
                 "body": base64.b64encode(bytes.fromhex(body)).decode(),
-                "key": key if self.key == "application" else None,
+                "key": key if self.traits.named else None,
             }
             return (
                 "EXECUTE audit.usp_SendBatch @fromService = N'//redial/audit/initiator', "
                 "@toService = N'//redial/audit/target', @onContract = "
                 f"N'//redial/audit/contract', @json = N'[{json.dumps(element)}]';"
             )
-        last = f", N'{key}'" if self.key == "application" else ""
+        last = f", N'{key}'" if self.traits.named else ""
         return (
             "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
             f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{last};"
@@ -229,7 +230,7 @@ class Caller:
             + "".join(f"BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 60;" for handle in handles)
         )
         out = self.starts(sql)
-        assert self.stage.key == "message" or self.waits_for() == "CONVERSATION_GROUP"
+        assert self.stage.traits.per_message or self.waits_for() == "CONVERSATION_GROUP"
         dba.does(
             "".join(f"END CONVERSATION '{handle}' WITH CLEANUP;" for handle in handles) + "COMMIT;"
         )

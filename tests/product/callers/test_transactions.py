@@ -2,7 +2,10 @@
 
 import pytest
 
-from .stage import KEYS, Stage, keys, row_ways, switched, ways
+from redial.config.keys import keys_with
+from tests.choices import ONE_DIALOG
+
+from .stage import Stage, keys, row_ways, switched, ways
 
 pytestmark = pytest.mark.sampled(every=8, meets=("key",))
 
@@ -253,7 +256,7 @@ def test_a_deadlock_victim_inside_its_callers_transaction_leaves_nothing(key):
     )
     t2.does(
         "BEGIN TRANSACTION; UPDATE dbo.Orders SET Id = 2 WHERE Id = 2;"
-        + (stage.send("02", "k2") if stage.key != "single" else "")
+        + ("" if stage.key in ONE_DIALOG else stage.send("02", "k2"))
     )
     t1.blocks("UPDATE dbo.Orders SET Id = 2 WHERE Id = 2;")
     t2.fails("UPDATE dbo.Orders SET Id = 1 WHERE Id = 1;", 1205)
@@ -265,7 +268,7 @@ def test_a_deadlock_victim_inside_its_callers_transaction_leaves_nothing(key):
     stage.is_clean()
 
 
-@pytest.mark.parametrize("key", [key for key in ("application",) if key in KEYS])
+@pytest.mark.parametrize("key", keys_with("named"))
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 def test_two_callers_that_cross_their_keys_deadlock_with_each_other_only(key, abort):
     """1 T1 sends on a, T2 on b. 2 T1 sends on b: waits. 3 T2 sends on a: one is the victim, 1205.

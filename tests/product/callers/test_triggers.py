@@ -177,7 +177,7 @@ def test_nested_triggers_send_in_the_order_of_their_statements(key):
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
     arrived = stage.landed()
-    assert arrived == ["01", "02", "03"] or stage.key in {"message", "single"}
+    assert arrived == ["01", "02", "03"] or not stage.traits.has_rows
     assert sorted(arrived) == ["01", "02", "03"]
     stage.is_clean()
 

@@ -2,15 +2,23 @@
 
 import pytest
 
-from .stage import NEVER, SHARED_ROW, WAYS, Stage, switched, ways
+from tests.choices import PRIVATE, TRAITS
+
+from .stage import BATCH, WAYS, Stage, switched, ways
 
 pytestmark = pytest.mark.sampled(every=8, meets=("key",))
+
+
+def waited_for(traits, lock):
+    """Whether a sender of such a key can be made to wait for R, or for G."""
+    return traits.row_of_one_key if lock == "R" else not traits.per_message
+
 
 WAITS = [
     (way, lock)
     for way in WAYS
     for lock in ("R", "G")
-    if way != "message" and not (lock == "R" and way in {*NEVER, "pool"})
+    if waited_for(TRAITS[way.removesuffix(BATCH)], lock)
 ]
 """What a sender of each key can be made to wait for. A pool's sender passes over busy rows, and
 with single and message there is no R."""
@@ -176,7 +184,7 @@ def test_a_first_send_that_is_cancelled_or_reset_midway_leaves_no_dialog(key):
     stage.is_clean()
 
 
-@pytest.mark.parametrize("key", [key for key in SHARED_ROW if key == "spid"])
+@pytest.mark.parametrize("key", PRIVATE)
 def test_the_next_user_of_a_pooled_connection_sends_on_the_same_dialog(key):
     """1 T1 sends. 2 Its connection goes through the pool. 3 The next user sends: one dialog."""
     stage = Stage(key)
@@ -189,7 +197,7 @@ def test_the_next_user_of_a_pooled_connection_sends_on_the_same_dialog(key):
     stage.is_clean()
 
 
-@pytest.mark.parametrize("key", [key for key in SHARED_ROW if key == "spid"])
+@pytest.mark.parametrize("key", PRIVATE)
 def test_a_new_session_with_an_old_number_takes_over_its_row(key):
     """1 T1 sends and disconnects. 2 T2 gets its session id and sends: the row is there already."""
     stage = Stage(key)

@@ -20,6 +20,7 @@ from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from tests.installed import rendered, split
+from tests.key_cases import CASES
 
 DATABASE = "combos"
 
@@ -245,12 +246,13 @@ class Caller:
         self.lab, self.key = lab, key
         self.session = lab.instance.connect(DATABASE)
         self._open: list[tuple[str | None, bytes | None]] | None = None
-
-    @property
-    def order_key(self) -> str | None:
+        self.order_key = self._stored() if lab.config.traits.row_of_one_key else None
         """What the installation stores as this caller's key."""
-        kind = self.lab.config.conversation.key.value
-        return {"application": self.key, "spid": str(self.session.id)}.get(kind)
+
+    def _stored(self) -> str:
+        stored = CASES[self.lab.config.conversation.key].stored
+        out = self.run(f"DECLARE @key nvarchar(200) = {literal(self.key)}; SELECT {stored};")
+        return str(out.result_sets[-1].rows[0][0])
 
     def call(self, body: bytes | None, message_id: str | None = None) -> str:
         """T-SQL that sends one message."""
@@ -262,7 +264,7 @@ class Caller:
             "messageType": literal(self.lab.event),
             "messageBody": "NULL" if body is None else "0x" + body.hex(),
         }
-        if config.conversation.key.value == "application":
+        if config.traits.named:
             arguments["key"] = literal(self.key)
         if message_id:
             arguments["messageId"] = f"'{message_id}'"

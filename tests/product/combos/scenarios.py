@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redial.render.quoting import literal
+from tests.choices import ONE_DIALOG
 
 from .lab import Lab
 
@@ -28,17 +29,13 @@ def scenario(unless: Callable[[Lab], bool] = lambda lab: False) -> Callable[[Sce
     return register
 
 
-def _key(lab: Lab) -> str:
-    return lab.config.conversation.key.value
-
-
 def _recycle(lab: Lab) -> str:
     return lab.config.conversation.recycle.value
 
 
 def _private_dialogs(lab: Lab) -> bool:
     """Each message has a dialog of its own, closed with it."""
-    return _key(lab) == "message"
+    return lab.config.traits.per_message
 
 
 def _hooked(lab: Lab) -> bool:
@@ -128,7 +125,8 @@ def it_recycles(lab: Lab) -> None:
     elif recycle == "never":
         assert begun == len(lab.handles(1)) == len(lab.handles(0)) > 0
     else:
-        assert begun >= 6 if _key(lab) != "pool" else begun >= 3
+        one = lab.config.traits.slots or lab.config.conversation.key in ONE_DIALOG
+        assert begun >= (3 if one else 6)
     if recycle == "timer":
         assert lab.handles(1) == []
 

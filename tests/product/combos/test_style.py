@@ -53,7 +53,7 @@ def scripts() -> dict[str, str]:
     found: dict[str, str] = {}
     for config in configs:
         for name, text in rendered(config).items():
-            if name.endswith(".sql") and name != "install.sql":
+            if name.endswith(".sql") and name != "redial.sql":
                 plain = re.sub(
                     rf"//redial/{config.name}|{config.name}",
                     "combo",

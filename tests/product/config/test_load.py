@@ -53,7 +53,7 @@ def test_a_file_of_a_newer_version_names_the_command_that_installs_it(written, s
 
 
 def test_five_errors_are_reported_at_once_each_with_key_rule_and_allowed_values(monkeypatch):
-    monkeypatch.setitem(AVAILABLE, Key, (Key.SPID,))
+    monkeypatch.setitem(AVAILABLE, Key, (Key("spid"),))
     text = audit_text(
         key='key = "pool"',
         encryption='encryption = "perhaps"',

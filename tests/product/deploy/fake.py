@@ -20,8 +20,13 @@ class FakeServer:
 
     @property
     def scripts(self) -> list[str]:
-        """What was sent but for the application lock."""
-        return [text for text in self.sent if "@Resource = ?" not in text]
+        """What was sent but for the lock of deployments and how long to wait for locks."""
+        own = ("@Resource = ?", "tl.resource_type = N'APPLICATION'")
+        return [
+            text
+            for text in self.sent
+            if not text.startswith("SET LOCK_TIMEOUT") and not any(part in text for part in own)
+        ]
 
 
 class FakeConnection:

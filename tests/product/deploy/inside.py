@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from redial.quoting import literal
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.results import ERROR_ABOVE, ResultSet
+
+
+def written(value: Any) -> str:
+    """A parameter as a constant; question marks in it are not parameters."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    if isinstance(value, int):
+        return str(value)
+    return literal(value).replace("?", "' + NCHAR(63) + N'")
 
 
 class Connection:
@@ -30,7 +42,9 @@ class Cursor:
         self.connection = connection
         self.sets: list[ResultSet] = []
 
-    def execute(self, sql: str) -> Cursor:
+    def execute(self, sql: str, *parameters: Any) -> Cursor:
+        for value in parameters:
+            sql = sql.replace("?", written(value), 1)
         answer = self.connection.session.execute(sql)
         errors = [m for m in answer.messages if m.severity > ERROR_ABOVE]
         assert not errors, errors
@@ -40,6 +54,9 @@ class Cursor:
     @property
     def description(self) -> list[tuple[Any, ...]] | None:
         return [(name,) for name in self.sets[0].names] if self.sets else None
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return next(iter(self.fetchall()), None)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         return self.sets[0].rows if self.sets else []

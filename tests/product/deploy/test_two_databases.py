@@ -30,6 +30,27 @@ def connect():
         yield connect_odbc(with_database(broker.odbc, SHOP))
 
 
+@pytest.fixture(scope="module")
+def both():
+    """A broker in which both databases are installed; each test goes back to that."""
+    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
+        with closing(connect_odbc(broker.odbc)()) as connection:
+            for name in (SHOP, DEPOT):
+                connection.cursor().execute(f"CREATE DATABASE {quote_name(name)};")
+        connect = connect_odbc(with_database(broker.odbc, SHOP))
+        apply(CONFIG, connect)
+        assert verify(CONFIG, connect) == []
+        yield broker, connect
+
+
+@pytest.fixture
+def installed(both):
+    broker, connect = both
+    moment = broker.call(lambda instance: instance.snapshot())
+    yield connect
+    broker.call(lambda instance: moment.restore())
+
+
 def rows(connect, sql: str) -> list[tuple]:
     with closing(connect()) as connection:
         return [tuple(row) for row in connection.cursor().execute(sql).fetchall()]
@@ -40,11 +61,12 @@ def run(connect, sql: str) -> None:
         connection.cursor().execute(sql)
 
 
+@pytest.mark.daily
 def test_both_databases_are_installed_verified_and_removed(connect):
     report = apply(CONFIG, connect)
     first_target = next(n for n in report.files if n.startswith("target/"))
     assert report.files.index("05_preflight.check.sql") < report.files.index(first_target)
-    assert report.files.index("target/80_queues.activation.sql") < report.files.index(
+    assert report.files.index("target/81_queues.activation.sql") < report.files.index(
         "62_01_keys.exchange.sql"
     )
     assert verify(CONFIG, connect) == []
@@ -73,7 +95,8 @@ def test_verify_names_what_is_missing_between_the_databases(connect):
     apply(CONFIG, connect)
     run(connect, "DROP REMOTE SERVICE BINDING redial_audit_target; DROP ROUTE redial_audit_target;")
     found = " ".join(verify(CONFIG, connect))
-    assert "remote service binding" in found and "route" in found and "invoke deploy" in found
+    assert "remote service binding redial_audit_target is missing. Next: redial deploy" in found
+    assert "route redial_audit_target is missing. Next: redial deploy" in found
     apply(CONFIG, connect)
     assert verify(CONFIG, connect) == []
 
@@ -85,3 +108,68 @@ def test_a_target_database_that_is_not_there_is_said_before_anything_is_done(con
     assert caught.value.number == 50204
     assert rows(connect, "SELECT COUNT(*) FROM sys.schemas WHERE name = N'audit'") == [(0,)]
     assert any(DEPOT in line for line in verify(CONFIG, connect))
+
+
+CHANGES = {
+    # what somebody does by hand, in which database, and the finding
+    "a binding that asks for no user": (
+        SHOP,
+        "ALTER REMOTE SERVICE BINDING redial_audit_target WITH ANONYMOUS = ON;",
+        "remote service binding redial_audit_target: anonymous is on, not off",
+    ),
+    "a binding to another user": (
+        SHOP,
+        "ALTER REMOTE SERVICE BINDING redial_audit_target WITH USER = audit_module;",
+        "remote service binding redial_audit_target: user is audit_module, not redial_audit_target",
+    ),
+    "a route to another place": (
+        SHOP,
+        "ALTER ROUTE redial_audit_target WITH ADDRESS = N'TCP://elsewhere:4022';",
+        "route redial_audit_target: address is TCP://elsewhere:4022, not LOCAL",
+    ),
+    "a route for another service": (
+        SHOP,
+        "ALTER ROUTE redial_audit_target WITH SERVICE_NAME = N'x';",
+        "route redial_audit_target: service is x, not ",
+    ),
+    "a new broker behind the route": (
+        DEPOT,
+        f"ALTER DATABASE {quote_name(DEPOT)} SET NEW_BROKER WITH ROLLBACK IMMEDIATE;",
+        "route redial_audit_target: leads to is a broker that is no database here, not de]pot",
+    ),
+    "another certificate of the same name": (
+        DEPOT,
+        "DROP CERTIFICATE redial_audit_initiator; CREATE CERTIFICATE redial_audit_initiator "
+        "AUTHORIZATION redial_audit_initiator ENCRYPTION BY PASSWORD = N'Pa55word!' "
+        "WITH SUBJECT = N'x', EXPIRY_DATE = N'20991231'; "
+        "ALTER CERTIFICATE redial_audit_initiator REMOVE PRIVATE KEY;",
+        "certificate redial_audit_initiator: public key is ",
+    ),
+    "a certificate that begins no dialog": (
+        SHOP,
+        "ALTER CERTIFICATE redial_audit_initiator WITH ACTIVE FOR BEGIN_DIALOG = OFF;",
+        "certificate redial_audit_initiator: for dialogs is off, not on",
+    ),
+    "a certificate that has changed hands": (
+        SHOP,
+        "ALTER AUTHORIZATION ON CERTIFICATE::redial_audit_initiator TO dbo;",
+        "certificate redial_audit_initiator: owner is dbo, not audit_module",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_by_hand_between_the_databases_is_named_and_mended(installed, what):
+    database, sql, finding = CHANGES[what]
+    # 1. somebody changes something
+    run(installed, f"USE {quote_name(database)}; {sql}")
+    lines = [line for line in verify(CONFIG, installed) if finding in line]
+    assert len(lines) == 1, verify(CONFIG, installed)
+    # 2. what verify says is done
+    said = lines[0].rsplit(" Next: ", 1)[1]
+    if said.startswith("ALTER "):
+        run(installed, f"USE {quote_name(database)}; {said}")
+    else:
+        assert said == "redial deploy makes it so again."
+        apply(CONFIG, installed)
+    assert [line for line in verify(CONFIG, installed) if finding in line] == []

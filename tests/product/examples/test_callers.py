@@ -46,7 +46,7 @@ def servers(broker):
 
 
 def key_of(name: str) -> str | None:
-    return "customer 7" if CONFIGS[name].conversation.key.value == "application" else None
+    return "customer 7" if CONFIGS[name].traits.named else None
 
 
 def once(name: str) -> bool:

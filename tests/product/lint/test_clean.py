@@ -81,6 +81,16 @@ def test_a_part_whose_name_is_put_together_may_be_any(templates, looked_at):
     assert clean.digest("audit", templates[0]) != before
 
 
+def test_a_part_of_a_key_may_be_in_any_template_that_asks_for_parts(templates):
+    before = clean.digest("audit", templates[0])
+    (templates[0].parent / "part.inc.j2").write_text(UNTIDY)
+    assert clean.digest("audit", templates[0]) == before, "it does not include it"
+    templates[0].write_text("{{ per_key.value() }}\n")
+    asks = clean.digest("audit", templates[0])
+    (templates[0].parent / "part.inc.j2").write_text(UNTIDY + UNTIDY)
+    assert clean.digest("audit", templates[0]) != asks
+
+
 def test_another_configuration_another_name_and_a_new_template_are_looked_at(templates):
     path = templates[0]
     digests = {clean.digest("audit", path), clean.digest("etl", path)}

@@ -29,7 +29,7 @@ def rendered() -> dict[str, Path]:
     configuration only the objects the ones before do not have."""
     found: dict[str, Path] = {}
     for path in sorted(GENERATED.rglob("*.sql")):
-        if path.name != "install.sql":
+        if path.name != "redial.sql":
             found.setdefault(re.sub(r"^(\d\d_)+", "", path.name), path)
     return dict(sorted(found.items(), key=lambda item: item[1].stat().st_size))
 

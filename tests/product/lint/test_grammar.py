@@ -66,13 +66,13 @@ def unparsed(using, sql: str) -> list[str]:
 
 
 def rendered() -> dict[str, Path]:
-    """Every rendered file by what is in it, the shortest first; install.sql is the others one after
+    """Every rendered file by what is in it, the shortest first; redial.sql is the others one after
     the other."""
     files = sorted(GENERATED.rglob("*.sql"))
     texts = {path.read_text(encoding="utf-8"): path for path in reversed(files)}
     shortest = sorted(texts, key=len)
     found = {f"{texts[text].parent.name} {texts[text].name}": texts[text] for text in shortest}
-    return {name: path for name, path in found.items() if path.name != "install.sql"}
+    return {name: path for name, path in found.items() if path.name != "redial.sql"}
 
 
 @pytest.mark.sampled(every=60, last=False)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from redial.config import load, parse
 from redial.paths import CONFIGS, DOCS, GENERATED, SQL, TEMPLATES
 from redial.render import RenderError, check, render, write
+from redial.render.quoting import literal
 from redial.render.renderer import HEADER
 from redial.tsql import parse_script, split_batches
 from tests.sampling import full
@@ -74,7 +75,7 @@ def test_the_committed_files_are_what_the_templates_render():
 @pytest.mark.parametrize("config", [AUDIT, ARTICLE], ids=["two_phase", "article"])
 def test_every_script_begins_with_the_set_options_and_ends_with_go(config):
     for name, text in render(config).items():
-        if name.endswith(".sql") and name != "install.sql":
+        if name.endswith(".sql") and name != "redial.sql":
             assert text.startswith(HEADER), name
             assert text.endswith("GO\n"), name
 
@@ -83,47 +84,48 @@ def test_the_installer_is_its_parts_in_order():
     files = render(AUDIT)
     parts = [name for name in files if re.match(r"\d\d_", name)]
     assert parts == sorted(parts)
-    assert re.findall(r"^-- (\d\d_\S+)$", files["install.sql"], re.M) == parts
-    bare = statements(files["install.sql"])
-    assert statements("".join(f"-- {n}\n{files[n].removeprefix(HEADER)}" for n in parts)) in bare
+    held = re.findall(
+        r"^VALUES \(N'([^']+)', (\d+), [^\n]*\n(N'(?:[^']|'')*')\);$", files["redial.sql"], re.M
+    )
+    assert list(dict.fromkeys(name for name, _, _ in held)) == parts
+    texts = [batch for name in parts for batch in split_batches(files[name])[1:]]  # the settings
+    assert [literal(batch.sql) for batch in texts] == [text for _, _, text in held]
+    for (name, line, text), batch in zip(held, texts, strict=True):
+        assert int(line) == batch.first_line, name
 
 
-def statements(script: str) -> str:
-    """Its lines but those that only a batch by itself, or the installer, has."""
-    own = ("GO", "IF @@ERROR <> 0 SET NOEXEC ON;", "SET XACT_ABORT ON;")
-    return "\n".join(line for line in script.split("\n") if line not in own)
+def test_the_installer_is_one_batch_with_little_around_its_parts():
+    text = render(AUDIT)["redial.sql"]
+    assert [batch.sql for batch in split_batches(text)] == [text]
+    around = re.sub(r"^N'(?:[^']|'')*'\);$", "", text, flags=re.M)
+    assert around.count("\n") < 220 + 3 * text.count("\nINSERT INTO @part ")
 
 
 def test_the_installer_says_first_what_the_words_of_its_comments_mean():
     """Ten lines or so, for a reader who has this file only."""
-    head = render(AUDIT)["install.sql"].split("*/", 1)[0]
-    assert head.count("\n") <= 20
+    head = render(AUDIT)["redial.sql"].split("*/", 1)[0]
+    assert head.count("\n") <= 25
     for word in ("R ", "G ", "gate", "copy", "poison", "stamp", "mark", "F-nnn", "page"):
         assert re.search(rf"^ +{word}|[;:] {word}", head, re.M), word
 
 
-def test_batches_are_shared_by_neighbours_that_declare_nothing():
-    """All tables are one batch: 2 lines and a round trip less for each."""
-    batches = [b.sql for b in split_batches(render(AUDIT)["install.sql"])]
-    (tables,) = [sql for sql in batches if "CREATE TABLE [audit]" in sql]
-    assert tables.count("SET XACT_ABORT ON;") == 1 and tables.count("-- 30_") == 16
-    for batch in batches:
-        declared = re.findall(r"^DECLARE (@\w+)", batch, re.M)
-        assert len(declared) == len(set(declared)), batch[:80]
-
-
-def test_the_installer_asks_after_every_batch_whether_it_failed():
-    batches = [b.sql for b in split_batches(render(AUDIT)["install.sql"])]
-    first = next(n for n, sql in enumerate(batches) if sql.lstrip().startswith("-- 05_"))
-    last = next(n for n, sql in enumerate(batches) if "installed';" in sql)
-    guards = batches[first + 1 : last : 2]
-    assert {guard.strip() for guard in guards} == {"IF @@ERROR <> 0 SET NOEXEC ON;"}
-    assert len(guards) == (last - first) / 2 > 50
+def test_an_error_of_the_installer_never_ends_sqlcmd_with_0():
+    """Where an exit status has a byte, a multiple of 256 would be success (F-493)."""
+    files = render(hostile_config("x"))
+    around = re.sub(r"^N'(?:[^']|'')*'\);$", "", files["redial.sql"], flags=re.M)
+    texts = [text for name, text in files.items() if re.match(r"\d\d_(?!.*procedure)", name)]
+    thrown = {
+        int(number) for text in [*texts, around] for number in re.findall(r"\b(50[0-9]{3})\b", text)
+    }
+    assert {50200, 50220, 50228} <= thrown
+    assert [number for number in thrown if number % 256 == 0] == []
 
 
 def test_each_module_is_created_in_a_batch_of_its_own():
     for name, text in render(AUDIT).items():
-        for batch in split_batches(text) if name.endswith(".sql") else ():
+        if not name.endswith(".sql") or name == "redial.sql":
+            continue
+        for batch in split_batches(text):
             if "CREATE OR ALTER" in batch.sql:
                 assert batch.sql.lstrip().startswith(("CREATE OR ALTER", "--")), name
 
@@ -233,16 +235,16 @@ def test_check_tells_missing_stale_and_superfluous_files_apart(tmp_path):
     assert check(AUDIT, directory, root) == []
     (directory / "10_x.view.sql").write_text("SELECT 2;\nGO\n", encoding="utf-8")
     (directory / "old.sql").write_text("", encoding="utf-8")
-    (directory / "install.sql").unlink()
+    (directory / "SHA256SUMS").unlink()
     assert check(AUDIT, directory, root) == [
         "10_x.view.sql: stale; run invoke render",
-        "install.sql: missing; run invoke render",
+        "SHA256SUMS: missing; run invoke render",
         "old.sql: not rendered any more; run invoke render",
     ]
     assert {p.name for p in write(AUDIT, directory, root)} == {
         "10_x.view.sql",
         "old.sql",
-        "install.sql",
+        "SHA256SUMS",
     }
 
 
@@ -252,7 +254,7 @@ def test_the_article_replaces_the_sending_side_and_nothing_else():
     article = {name: text.replace(warning, "") for name, text in render(ARTICLE).items()}
     assert warning in render(ARTICLE)["72_usp_Send.procedure.sql"]
     same = {name for name in ours if article.get(name) == ours[name]}
-    assert "76_04_usp_TargetActivation.procedure.sql" in same
+    assert "77_04_usp_TargetActivation.procedure.sql" in same
     assert "50_queues.queue.sql" in same and "60_services.service.sql" in same
     assert "72_usp_Send.procedure.sql" in article
     assert "74_01_usp_RecycleConversation.procedure.sql" not in article
@@ -290,6 +292,17 @@ def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_ho
     assert again == {"79_modules.signature.sql", "90_deployment.data.sql"}
     monkeypatch.setattr(renderer, "LATE", re.compile(""))  # all of them, as if each had to know
     assert render(AUDIT) == files
+
+
+def test_every_area_has_a_number_of_its_own():
+    """The number puts an area into its place, and a file's first two digits say which one made it."""
+    areas = [path.name for path in TEMPLATES.iterdir() if path.name[:2].isdigit()]
+    numbers = [name[:2] for name in areas]
+    assert sorted(name for name in areas if numbers.count(name[:2]) > 1) == []
+    others = {
+        path.parent.name for path in SQL.glob("*/*/*/*.sql.j2") if "templates" not in path.parts
+    }
+    assert others <= set(areas), "a mutant's or a comparator's area is one of ours"
 
 
 def test_parts_of_templates_ask_for_nothing_that_is_known_late():

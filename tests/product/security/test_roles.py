@@ -59,6 +59,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "ErrorLog",
         "PoisonAttempt",
         "DeploymentHistory",
+        "DeploymentAttempt",
         "LandingAcknowledged",
         "OperatorLog",
         "Migration",
@@ -78,6 +79,8 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     "vw_Unlanded": {OPERATOR: SELECT, READER: SELECT},
     # tables a sender or a reader of a queue locks: through our procedures only
     **each("SessionConversations", "KeySequence", "Everlasting", "Inbox", "OwnedObject"),
+    # the files of deployments: whoever deploys
+    **each("DeploymentText"),
     **each("IdleWatch", "SentMessage", "SkippedNumber"),
     # queues: RECEIVE would take messages away, SELECT would wait for their readers
     **each("InitiatorQueue", "TargetQueue", "TroubleQueue"),

@@ -15,6 +15,8 @@ TABLES = (
     "PoisonAttempt",
     "OwnedObject",
     "DeploymentHistory",
+    "DeploymentAttempt",
+    "DeploymentText",
 )
 OTHER_PROCEDURES = (
     "usp_BeginConversation",

@@ -40,8 +40,14 @@ def second(config: Config = AUDIT, **sections: object) -> Config:
 
 
 def installation(config: Config) -> list[str]:
-    """The batches of install.sql, in order."""
-    return list(batches(rendered(config)["install.sql"]))
+    """The batches of the parts, in order, as redial deploy sends them."""
+    files = rendered(config)
+    return [sql for name in files if name[:2].isdigit() for sql in batches(files[name])]
+
+
+def installer(config: Config) -> list[str]:
+    """The one batch of redial.sql."""
+    return list(batches(rendered(config)["redial.sql"]))
 
 
 def removal(config: Config, purge: bool = True) -> list[str]:

@@ -14,7 +14,7 @@ INSERT = "INSERT INTO audit.Outbox (Ordinal, MessageType, MessageBody, MessageKe
 
 def rows(stage, *ordinals):
     """VALUES rows whose body is the ordinal."""
-    key = "N'k1'" if stage.key == "application" else "NULL"
+    key = "N'k1'" if stage.traits.named else "NULL"
     return ", ".join(f"({n}, N'{EVENT}', 0x{n:02X}, {key})" for n in ordinals)
 
 
@@ -39,7 +39,7 @@ def test_an_insert_from_a_table_is_one_batch(key):
     stage = Stage(key)
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (3), (1), (2);")
-    own = "N'k1'" if key == "application" else "NULL"
+    own = "N'k1'" if stage.traits.named else "NULL"
     sql = (
         f"INSERT INTO audit.Outbox SELECT o.Id, N'{EVENT}', CONVERT(varbinary(4), o.Id), {own}, "
         "NULL FROM dbo.Orders AS o;"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.choices import KEYS, TRAITS
+
 from .lab import Client, Lab, configured, send
 from .two import Two
 
@@ -70,7 +72,9 @@ def test_the_numbers_are_the_broker_s_own_on_every_dialog():
     assert before == lab.rows(kept.format("Landing", "WHERE MessageType = N'//redial/audit/event'"))
 
 
-@pytest.mark.parametrize("key", ["spid", "pool", "single"])
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if not (TRAITS[key].named or TRAITS[key].per_message)]
+)
 def test_a_message_without_a_copy_gives_no_other_message_its_number(key):
     """1. A client's SEND is cancelled before its copy is written, and the client commits all the
     same: here the SEND is our own. 2. The next message has the broker's number. 3. The first lands,

@@ -9,6 +9,7 @@ from redial.config import load
 from redial.deploy import verify
 from redial.paths import CONFIGS
 from redial_broker.exec import replicas
+from tests.choices import PLAIN, WITHOUT_ROWS, usual_recycle
 from tests.installed import rendered, split
 from tests.product.deploy.inside import Connection
 
@@ -233,7 +234,7 @@ def test_where_there_is_no_agent_verify_asks_for_no_job():
 def test_a_name_that_was_cut_for_a_long_name_of_the_database_is_known_as_ours(agent):
     long = "d" * 110
     agent.sa.execute(f"CREATE DATABASE [{long}]; USE [{long}];")
-    run(agent, rendered(CONFIG)["install.sql"])
+    run(agent, rendered(CONFIG)["redial.sql"])
     assert all(len(name) == 128 for name in jobs(agent) if "ddd" in name)
     before = jobs(agent)
     run(agent, rendered(configured())[CLEANUP])
@@ -258,14 +259,16 @@ def test_somebody_elses_job_of_our_name_is_not_changed(agent):
 RESEND = "Redial audit: resend stranded, lab"
 
 
-@pytest.mark.parametrize(("key", "there"), [("spid", False), ("message", True), ("single", True)])
+@pytest.mark.parametrize(
+    ("key", "there"), [(PLAIN[0], False), *((key, True) for key in WITHOUT_ROWS)]
+)
 def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(key, there):
     """Nobody is told of such an end (F-463), so somebody has to come by: usp_RetireIdle, where
     there are rows, and elsewhere usp_ResendStranded itself.
     """
     config = configured(
         operations={"agent_job": True},
-        conversation={"key": key, "recycle": "timer" if key == "spid" else "never"},
+        conversation={"key": key, "recycle": usual_recycle(key)},
     )
     lab = Lab(config)
     lab.sa.execute("USE msdb;")

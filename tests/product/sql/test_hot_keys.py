@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.choices import TRAITS, WITH_ROWS
+
 from .lab import Client, Lab, configured, send
 
 AGE, RETRY = 60, 5
@@ -45,11 +47,11 @@ def three_at_work(lab: Lab, key: str | None) -> list[Client]:
     return crowd
 
 
-@pytest.mark.parametrize("key", ["application", "pool"])
+@pytest.mark.parametrize("key", [key for key in WITH_ROWS if TRAITS[key].shared])
 def test_a_row_that_is_never_free_is_recycled_at_the_third_try(key):
     """Without a queue for it such a dialog was kept until its lifetime ended, and then failed."""
     lab = hot_lab(key)
-    name = "N'k'" if key == "application" else None
+    name = "N'k'" if TRAITS[key].named else None
     crowd = three_at_work(lab, name)
     for body, seconds in enumerate((AGE, RETRY, RETRY), start=3):
         assert recycled(lab) == 0

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import pytest
 
+from redial.config.keys import keys_with
+from tests.choices import KEYS, TRAITS
+
 from .lab import Client, Lab, configured, send
 
-KEYS = [
-    ("spid", "never"),
-    ("application", "never"),
-    ("pool", "never"),
-    ("single", "never"),
-    ("spid", "aged_out"),
-    ("pool", "aged_out"),
-]
+NEVER = [(key, "never") for key in KEYS if not TRAITS[key].per_message]
+"""A dialog for each message is used only once."""
+AGED = [(keys[0], "aged_out") for keys in (keys_with("row_of_one_key"), keys_with("slots"))]
 LIFE, LONGEST, RETRY = 1000, 100, 1
 MARGIN = LONGEST + RETRY + 60
 DIALOGS = "SELECT DISTINCT ConversationId FROM audit.Landing WHERE Body IN ({});"
@@ -39,10 +37,10 @@ def lab_of(key: str, recycle: str) -> Lab:
 
 
 def call(key: str, body: str) -> str:
-    return send(body, key="N'k'" if key == "application" else None)
+    return send(body, key="N'k'" if TRAITS[key].named else None)
 
 
-@pytest.mark.parametrize(("key", "recycle"), KEYS[:4])
+@pytest.mark.parametrize(("key", "recycle"), NEVER)
 def test_a_dialog_near_its_end_is_replaced_by_the_next_send(key, recycle):
     lab = lab_of(key, recycle)
     client = Client(lab)
@@ -56,10 +54,12 @@ def test_a_dialog_near_its_end_is_replaced_by_the_next_send(key, recycle):
     assert len(lab.rows(DIALOGS.format("0xA2, 0xA3"))) == 2
     assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
     ended = lab.rows("SELECT Code FROM audit.ConversationLog WHERE EndedUtc IS NOT NULL;")
-    assert ended == ([] if key == "single" else [(0,)]), "an everlasting one is nobody's to close"
+    assert ended == ([] if TRAITS[key].everlasting else [(0,)]), (
+        "an everlasting one is nobody's to close"
+    )
 
 
-@pytest.mark.parametrize(("key", "recycle"), KEYS)
+@pytest.mark.parametrize(("key", "recycle"), NEVER + AGED)
 def test_a_transaction_that_has_sent_stays_on_its_dialog(key, recycle):
     """1. A sends, its dialog near its margin or its count. 2. That is passed. 3. A sends on."""
     lab = lab_of(key, recycle)
@@ -74,7 +74,7 @@ def test_a_transaction_that_has_sent_stays_on_its_dialog(key, recycle):
     assert [body for body in lab.bodies() if body != b"\xa1"] == [b"\xa2", b"\xa3", b"\xa4"]
 
 
-@pytest.mark.parametrize(("key", "recycle"), KEYS[:4])
+@pytest.mark.parametrize(("key", "recycle"), NEVER)
 def test_a_dialog_that_dies_in_mid_transaction_is_replaced_and_nothing_is_lost(key, recycle):
     """The one exception: the messages before and after are on two dialogs."""
     lab = lab_of(key, recycle)

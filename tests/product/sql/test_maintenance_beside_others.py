@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from redial.config import Config
-from redial.config.choices import Key
+from tests.choices import KEYS, TRAITS, usual_recycle
 
 from .bare import Bare, another, installation, removal, second
 from .lab import AUDIT, Client, send
@@ -35,7 +35,7 @@ def beside(config: Config = AUDIT) -> tuple[Bare, Client, Client]:
     bare.deploy(OTHER)
     bare.deploy(config)
     other, stranger = Client(bare), Client(bare)
-    Client(bare).execute(send("0x01") if config.conversation.key != Key.APPLICATION else "")
+    Client(bare).execute("" if config.traits.named else send("0x01"))
     bare.run(
         [
             "CREATE QUEUE dbo.Theirs; CREATE SERVICE [//theirs] ON QUEUE dbo.Theirs ([DEFAULT]);",
@@ -61,9 +61,9 @@ def check(bare: Bare, other: Client, stranger: Client) -> None:
     assert bare.rows("SELECT COUNT(*) FROM dbo.Theirs;") == [(1,)]
 
 
-@pytest.mark.parametrize("key", ["spid", "single", "message", "pool"])
+@pytest.mark.parametrize("key", [key for key in KEYS if not TRAITS[key].named])
 def test_a_drain_neither_waits_for_strangers_nor_counts_them(key):
-    recycle = "timer" if key == "spid" else "never"
+    recycle = usual_recycle(key)
     bare, other, stranger = beside(another(AUDIT, conversation={"key": key, "recycle": recycle}))
     operator = Client(bare)
     operator.submit(DRAIN)

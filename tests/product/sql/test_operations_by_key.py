@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.choices import OTHERS, WITHOUT_ROWS, usual_recycle
+from tests.choices import OTHERS, TRAITS, WITHOUT_ROWS, usual_recycle
 
 from .lab import Client, Lab, configured, send
 
@@ -47,8 +47,8 @@ def test_a_drain_never_makes_a_new_sender_wait(key):
     lab = lab_with(key)
     busy, other, operator = Client(lab), Client(lab), Client(lab)
     busy.execute(send("0x01"))
-    busy.execute("BEGIN TRANSACTION;" + (send("0x02") if key == "message" else "SELECT 1;"))
-    if key == "single":
+    busy.execute("BEGIN TRANSACTION;" + (send("0x02") if TRAITS[key].per_message else "SELECT 1;"))
+    if TRAITS[key].everlasting:
         busy.execute("SELECT IsOpen FROM audit.Gate WITH (REPEATABLEREAD);")  # as a sender does
     operator.submit(DRAIN.replace("@WhatIf", "@waitSeconds = 2, @WhatIf"))
     lab.advance(1)

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from tests.choices import PAIRS, WITH_ROWS, WITHOUT_ROWS
+from tests.choices import PAIRS, TRAITS, WITH_ROWS, WITHOUT_ROWS
 from tests.installed import rendered
 
 from .lab import configured
@@ -76,8 +76,8 @@ def test_no_conversation_has_a_timer_unless_a_timer_recycles_it(key, recycle):
     that is gone has one, which recycles nothing (F-463).
     """
     begins = procedures(key, recycle)["usp_BeginConversation"]
-    assert begins.count("CONVERSATION TIMER") == (key != "message")
-    if recycle != "timer" and key != "message":
+    assert begins.count("CONVERSATION TIMER") == (not TRAITS[key].per_message)
+    if recycle != "timer" and not TRAITS[key].per_message:
         assert "DECLARE @timeout int = NULL;" in begins
         assert re.search(r"IF @vanished = 1\s+SET @timeout", begins)
         assert re.search(r"IF @timeout IS NOT NULL\s+BEGIN CONVERSATION TIMER", begins)
@@ -88,7 +88,7 @@ def test_no_conversation_has_a_timer_unless_a_timer_recycles_it(key, recycle):
 @pytest.mark.parametrize(("key", "recycle"), [*ROWS, *NO_ROWS])
 def test_no_procedure_is_longer_than_250_lines(key, recycle, previous):
     choices = {"key": key, "recycle": recycle, "delivery": "exactly_once"}
-    if key in ("spid", "application"):
+    if TRAITS[key].row_of_one_key:
         choices["order"] = "key"
     config = configured(conversation=choices, contract={"previous": previous})
     for name, text in rendered(config).items():

@@ -46,7 +46,7 @@ def readers(lab: Lab) -> int:
 
 @pytest.mark.sampled(every=5, meets=("number", "several", "dooms"))
 @pytest.mark.parametrize("number", TROUBLE)
-@pytest.mark.parametrize("several", [1, 2, 4])
+@pytest.mark.parametrize("several", [1, 2, 4, 6])
 @pytest.mark.parametrize("dooms", [False, True])
 def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itself(
     number, several, dooms

@@ -279,10 +279,26 @@ def test_the_senders_side_says_when_the_targets_is_missing():
     assert two.script_error("05_preflight.check.sql", SHOP).number == 50204
 
 
-def test_install_sql_of_the_target_goes_to_its_database_first(two):
-    start = two.files["target/install.sql"].split("-- 05_", 1)[0]
-    assert "USE [de]]pot's];\nGO\nIF @@ERROR <> 0 SET NOEXEC ON;" in start
-    assert "USE " not in two.files["install.sql"].split("-- 05_", 1)[0].replace("USED", "")
+def test_the_installer_of_the_target_goes_to_its_database_first(two):
+    start = two.files["target/redial.sql"].split("DECLARE @part TABLE", 1)[0]
+    assert "\nUSE [de]]pot's];\n" in start
+    assert "\nUSE " not in two.files["redial.sql"].split("DECLARE @part TABLE", 1)[0]
+
+
+def test_the_installers_of_both_sides_make_what_their_parts_make(two):
+    """Each run from the sender's database, the target's first; the sender's alone is refused before."""
+    bare = Two(deployed=False)
+    assert bare.fail(bare.files["redial.sql"]).number == 50205
+    for name, database in (("target/redial.sql", DEPOT), ("redial.sql", SHOP)):
+        bare.run(bare.files[name])
+        assert bare.session.execute("SELECT DB_NAME();").rows() == [(database,)]
+        tried = bare.run(
+            "SELECT Outcome FROM audit.DeploymentAttempt ORDER BY AttemptId;", database
+        )
+        assert tried[-1] == ("finished",)
+    assert {key: len(rows) for key, rows in bare.catalog().items()} == {
+        key: len(rows) for key, rows in two.catalog().items()
+    }
 
 
 def test_no_password_and_no_key_is_rendered(two):

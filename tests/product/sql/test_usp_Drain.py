@@ -6,6 +6,8 @@ answers an operator gets, and the waits that need a clock.
 
 import pytest
 
+from tests.choices import KEYS, usual_recycle
+
 from .lab import Client, Lab, configured, send
 
 DRAIN = (
@@ -329,11 +331,9 @@ def test_who_holds_something_is_shown_by_whatif_and_only_to_who_may_see_it(lab):
     sender.execute("COMMIT;")
 
 
-@pytest.mark.parametrize("key", ["spid", "single", "message", "pool", "application"])
+@pytest.mark.parametrize("key", KEYS)
 def test_an_error_on_the_way_opens_the_gate_again(key):
-    lab = Lab(
-        configured(conversation={"key": key, "recycle": "timer" if key == "spid" else "never"})
-    )
+    lab = Lab(configured(conversation={"key": key, "recycle": usual_recycle(key)}))
     lab.sa.execute(
         "CREATE OR ALTER PROCEDURE audit.usp_WaitForEnds @deadline datetime2(3), @resend bit = 0, "
         "@open bigint OUTPUT, @copies bigint OUTPUT AS THROW 51205, N'You are the victim.', 1;"

@@ -375,7 +375,7 @@ def test_whatever_is_missing_is_said_and_the_rest_is_reported(lab, what):
     told = {row[2]: row[3:5] for row in report if row[1] == "not looked at"}
     assert set(told) == parts
     for figure, advice in told.values():
-        assert figure.startswith("error ") and "install.sql" in advice
+        assert figure.startswith("error ") and "redial.sql" in advice
     assert "gate closed" in {row[1] for row in report}
     assert "version" in {row[1] for row in report}
 
@@ -422,10 +422,10 @@ def test_a_migration_that_was_not_applied_is_found(tmp_path):
         "INSERT INTO {{ own('Migration') }} (Number, Name) VALUES (1, N'Extra');\nGO\n"
     )
     bare = Bare()
-    bare.run(list(batches(render(AUDIT, tmp_path)["install.sql"])))
+    bare.run(list(batches(render(AUDIT, tmp_path)["redial.sql"])))
     assert "migration missing" not in {row[1] for row in bare.rows(HEALTH)}
     bare.run(["DELETE FROM audit.Migration;"])
     ((priority, advice, statement),) = [
         (row[0], row[4], row[5]) for row in bare.rows(HEALTH) if row[1] == "migration missing"
     ]
-    assert priority == 10 and "install.sql" in advice and statement is None
+    assert priority == 10 and "redial.sql" in advice and statement is None

@@ -20,9 +20,7 @@ def batch(stage, *bodies, keys=None, first=1):
     rows = []
     for number, body in enumerate(bodies):
         key = (
-            f"N'{(keys or ['k1'])[number % len(keys or ['k1'])]}'"
-            if stage.key == "application"
-            else "NULL"
+            f"N'{(keys or ['k1'])[number % len(keys or ['k1'])]}'" if stage.traits.named else "NULL"
         )
         rows.append(f"({first + number}, N'{EVENT}', 0x{body}, {key})")
     return (
@@ -48,7 +46,7 @@ def test_messages_arrive_in_the_order_of_their_ordinals_and_one_row_answers(key)
     """3.4: one round trip, ordered by ordinal: rows come in any order, ordinals have gaps."""
     stage = Stage(key)
     t1 = stage.caller()
-    own = "N'k1'" if key == "application" else "NULL"
+    own = "N'k1'" if stage.traits.named else "NULL"
     t1.does(
         f"DECLARE @m audit.MessageBatch; INSERT INTO @m VALUES (7, N'{EVENT}', 0x03, {own}, "
         f"NULL), (-2147483648, N'{EVENT}', 0x01, {own}, NULL), (2, N'{EVENT}', 0x02, {own}, "
@@ -57,7 +55,7 @@ def test_messages_arrive_in_the_order_of_their_ordinals_and_one_row_answers(key)
     )
     (answer, status) = t1.out.result_sets
     assert answer.names == ["MessagesSent", "DialogsUsed", "Replays", "FirstOrdinal", "LastOrdinal"]
-    assert answer.rows == [(3, 3 if key == "message" else 1, 0, -2147483648, 7)]
+    assert answer.rows == [(3, 3 if stage.traits.per_message else 1, 0, -2147483648, 7)]
     assert status.rows == [(0,)]
     assert stage.landed() == ["01", "02", "03"]
     stage.is_clean()
@@ -67,7 +65,7 @@ def test_messages_arrive_in_the_order_of_their_ordinals_and_one_row_answers(key)
 def test_json_says_the_same(key):
     stage = Stage(key)
     t1 = stage.caller()
-    more = {"key": "k1"} if key == "application" else {"key": None}
+    more = {"key": "k1"} if stage.traits.named else {"key": None}
     rows = t1.rows(
         as_json(
             [
@@ -77,7 +75,7 @@ def test_json_says_the_same(key):
             ]
         )
     )
-    assert rows == [(3, 3 if key == "message" else 1, 0, 4, 6)]
+    assert rows == [(3, 3 if stage.traits.per_message else 1, 0, 4, 6)]
     landed = stage.dba.rows(
         f"SELECT Body FROM audit.Landing WHERE MessageType = N'{EVENT}' ORDER BY RowVersion;"
     )

@@ -61,7 +61,7 @@ def test_the_dialog_of_an_installation_without_copies_is_drained_and_another_beg
         "DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
         "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;"
     )
-    for batch in split(rendered(lab.config)["install.sql"]):
+    for batch in split(rendered(lab.config)["redial.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(5)
         assert lab.sa.out.finished and not lab.sa.errors

@@ -51,9 +51,9 @@ def test_what_needs_a_terminator_is_found_between_statements():
 @pytest.mark.oracle
 @pytest.mark.parametrize("source", ["own", "zoo"])
 def test_every_difference_has_a_listed_reason(source):
-    """Of our scripts every fortieth, of the zoo every fourth line, and all of them with --full."""
+    """Of our scripts every twenty-fifth, of the zoo every fourth line, and all of them with --full."""
     try:
-        every = {"zoo": 4, "own": 40}[source]
+        every = {"zoo": 4, "own": 25}[source]
         findings = compare(getattr(sources, source)(1 if full() else every))
     except sources.OracleMissing as error:
         pytest.skip(f"the oracle's wheels cannot be had: {error}")

@@ -31,6 +31,9 @@ def value(sql: str, quoted_identifier: bool = True):
         ("$5.25", "money", Decimal("5.25")),
         ("$", "money", Decimal(0)),
         ("£3", "money", Decimal(3)),
+        ("$-123.45", "money", Decimal("-123.45")),  # a sign behind the symbol is of the literal
+        ("$+.5", "money", Decimal(".5")),
+        ("$ 5", "money", Decimal(5)),
         ("'a''b'", "string", "a'b"),
         ("N'é'", "nstring", "é"),
         ("n'x'", "nstring", "x"),

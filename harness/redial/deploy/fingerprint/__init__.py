@@ -5,9 +5,26 @@ for all three (``model``): a thing has a kind, a name and properties that are te
 """
 
 from redial.deploy.fingerprint.compare import Difference, compare
-from redial.deploy.fingerprint.found import CannotSee, found
+from redial.deploy.fingerprint.found import CannotSee, Found, found
 from redial.deploy.fingerprint.model import Catalog, Thing
 from redial.deploy.fingerprint.repair import next_step
+from redial.deploy.fingerprint.surroundings import Known, merged, moved, read, surroundings, written
 from redial.deploy.fingerprint.wanted import wanted
 
-__all__ = ["CannotSee", "Catalog", "Difference", "Thing", "compare", "found", "next_step", "wanted"]
+__all__ = [
+    "CannotSee",
+    "Catalog",
+    "Difference",
+    "Found",
+    "Known",
+    "Thing",
+    "compare",
+    "found",
+    "merged",
+    "moved",
+    "next_step",
+    "read",
+    "surroundings",
+    "wanted",
+    "written",
+]

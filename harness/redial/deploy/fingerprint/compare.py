@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from difflib import unified_diff
 
-from redial.deploy.fingerprint.model import HIDDEN, Catalog, Properties, Thing
+from redial.deploy.fingerprint.model import (
+    HIDDEN,
+    MEMBER,
+    SURROUNDING,
+    Catalog,
+    Properties,
+    Thing,
+)
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
+SINCE = "since"
+"""Otherwise than the last deployment found it (``surroundings``)."""
 DIFF_LINES = 12
 """Of a module's text, in a finding."""
 
@@ -18,7 +29,7 @@ class Difference:
 
     thing: Thing
     how: str
-    """missing, in excess or changed."""
+    """missing, in excess, changed, since."""
     what: str = ""
     """The property that differs."""
     wanted: str = ""
@@ -28,6 +39,10 @@ class Difference:
     def __str__(self) -> str:
         if self.how == MISSING:
             return f"{self.thing} is missing"
+        if self.how == SINCE:
+            return self._since()
+        if self.how == EXCESS and self.thing.kind == "deployment":
+            return f"a {self.thing}"
         if self.how == EXCESS:
             return f"{self.thing} is there, and no file of this configuration makes it"
         if self.found == HIDDEN:
@@ -35,6 +50,20 @@ class Difference:
         if self.what == "text":
             return f"{self.thing} has another text than the file:\n{self.diff()}"
         return f"{self.thing}: {self.what} is {self.found or 'nothing'}, not {self.wanted or 'nothing'}"
+
+    def key(self, place: int) -> str:
+        """The same text for the same difference in the same database. place: of the database."""
+        said = json.dumps([place, *self.thing, self.how, self.what, self.found])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def _since(self) -> str:
+        if not self.what:
+            came = "has come" if self.found == "there" else "is gone"
+            return f"{self.thing} {came} since the last deployment"
+        return (
+            f"{self.thing}: {self.what} is {self.found or 'nothing'}, and was "
+            f"{self.wanted or 'nothing'} at the last deployment"
+        )
 
     def diff(self) -> str:
         """The lines that differ, of a module; - is the file's, + the server's."""
@@ -74,7 +103,7 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
     ]
 
 
-_ONLY_LOOKED_AT = frozenset({"mark", "setting", "gate"})
+_ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})
 _MARKS = {
@@ -103,6 +132,10 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
     if thing.kind in _PARTS:
         owners = [Thing(kind, thing.of) for kind in ("table", "type")]
         return any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
+    if thing.of and thing.kind in ("contract", "message type"):
+        # A service's contract, a contract's message type: of an earlier version of the contract.
+        name = thing.name if thing.kind == "contract" else thing.of
+        return Thing("contract", name) not in wanted and Thing("mark", "CONTRACT", name) in found
     kind = _MARKS.get(thing.kind)
     return kind is not None and Thing("mark", kind, thing.name) in found
 

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from redial.deploy.fingerprint.expressions import condition_text, module_text, value_text
-from redial.deploy.fingerprint.model import HIDDEN, Catalog, Thing, switch
-from redial.deploy.fingerprint.queries import contents, jobs, questions
-from redial.deploy.fingerprint.tables import PRIMARY
-from redial.deploy.fingerprint.wanted import HISTORY
-from redial.odbc import server_message
+from redial.deploy.fingerprint.expressions import condition_text, module_text
+from redial.deploy.fingerprint.found_tables import columns, indexes, table
+from redial.deploy.fingerprint.keys import (
+    DATABASE,
+    GUID,
+    LEVEL_IS_ENOUGH,
+    LOCAL_ROUTE,
+    LOWEST_LEVEL,
+    NOBODY,
+    SIGNER,
+)
+from redial.deploy.fingerprint.model import (
+    DATABASE_NOTIFICATION,
+    DATABASE_PERMISSION,
+    DATABASE_TRIGGER,
+    HIDDEN,
+    MADE,
+    MEMBER,
+    OPTION,
+    ROUTE_OF_ALL,
+    UNREAD,
+    Catalog,
+    Thing,
+    switch,
+)
+from redial.deploy.fingerprint.queries import CONTENTS, Row, contents, jobs, questions, sets_of
+from redial.deploy.fingerprint.surroundings import OPTIONS_QUESTION, option_name
+from redial.deploy.fingerprint.wanted import HISTORY, OWNED
+from redial.odbc import NOT_ALLOWED, server_message
 from redial.quoting import quote_name
 
-NAMED = ("user", "role", "service", "contract", "message type", "broker priority", "route")
+NAMED = (
+    *("user", "role", "service", "contract", "message type", "broker priority", "route"),
+    *("certificate", "remote service binding"),
+)
 """Kinds that are in no schema: they are asked for by the names the files want."""
-OWNED = "OwnedObject"
-"""The table of what a configuration made that cannot carry a mark."""
-BOUND = {"nvarchar", "nchar"}
-_COUNTED = frozenset({"varbinary", "binary", "varchar", "char", "nvarchar", "nchar"})
-_SCALED = frozenset({"datetime2", "time", "datetimeoffset"})
 _MARKED = {3: "SCHEMA", 4: "USER", 6: "TYPE", 15: "MESSAGE TYPE", 16: "CONTRACT", 17: "SERVICE"}
 _CLASSES = {
     "OBJECT_OR_COLUMN": "OBJECT",
     "DATABASE_PRINCIPAL": "USER",
     "SERVICE_CONTRACT": "CONTRACT",
+    "SYMMETRIC_KEYS": "SYMMETRIC KEY",
 }
 _VALIDATIONS: dict[str, str] = {"N": "none", "E": "empty", "X": "xml"}
 _STATES = {"G": "grant", "D": "deny", "W": "grant with option", "R": "revoke"}
 
+_PRIVATE_KEYS = {"NA": NOBODY, "MK": "master key", "PW": "password", "SK": "service master key"}
+INTERRUPTED = "deployment.gate"
+"""The row of Setting by which a deployment knows that it closed the gate itself (78_operator)."""
+
+EVERYBODY, GUEST = "public", "guest"
+"""The role every user of a database is in, and the user of logins that have none."""
 OWNED_BY_THE_SCHEMA = ("table", "module", "queue")
 """Kinds whose things have no owner of their own; one that has breaks the chain of ownership."""
-TABLE_KINDS = {
-    "is_memory_optimized": "in memory",
-    "temporal_type": "temporal",
-    "is_tracked_by_cdc": "change data capture",
-    "is_replicated": "replicated",
-    "is_merge_published": "merge replication",
-    "lock_on_bulk_load": "table lock on bulk load",
-    "large_value_types_out_of_row": "large values out of row",
-    "text_in_row_limit": "text in row",
-    "is_remote_data_archive_enabled": "stretched",
-}
-COLUMN_KINDS = {
-    "is_rowguidcol": "rowguidcol",
-    "is_sparse": "sparse",
-    "is_masked": "masked",
-    "is_hidden": "hidden",
-    "is_filestream": "filestream",
-    "is_replicated": "replicated",
-    "is_column_set": "column set",
-}
-"""What ours never are: a column of the catalog, and its word here."""
-
-Row = dict[str, Any]  # values as the driver gives them
 Answers = dict[str, list[Row]]
 
 
@@ -67,38 +73,65 @@ class CannotSee(Exception):
         )
 
 
-NOT_ALLOWED = 229
-"""A right is missing (sys.messages)."""
+@dataclass(frozen=True)
+class Found:
+    """What was seen of one database."""
+
+    catalog: Catalog
+    database: str
+    version: str
+    """The server's @@VERSION."""
+    known: str = ""
+    """What the last deployment kept of its surroundings, as text; empty: nothing."""
+    seconds: int | None = None
+    """How long the last deployment took; None: not known."""
+    rows: list[list[Row]] = field(default_factory=list)
+    """Answers to the further questions."""
 
 
-def found(connection: Any, schema: str, files: Catalog) -> Catalog:
+def found(
+    connection: Any, schema: str, files: Catalog, signer: str, further: Sequence[str] = ()
+) -> Found:
     """What is there, by the same names as ``files`` (of ``wanted``), and what is there besides.
 
-    connection: a DB-API connection, of the database looked at. Raises CannotSee, and the driver's errors.
+    connection: a DB-API connection, of the database looked at. signer: ``signer_prefix``. further:
+    SELECTs to ask at the same time. Two round trips. Raises CannotSee, and the driver's errors.
     """
     names = [thing.name for thing in files if thing.kind in NAMED and not thing.of]
-    sql, called = questions(schema, names)
-    answers = dict(zip(called, _run(connection, sql), strict=True))
+    sql, called = questions(schema, names, signer)
+    answers = dict(zip(called, sets_of(connection, sql), strict=True))
     [database] = answers["database"]
-    asked = database["who"], database["name"]
+    who = database["who"], database["name"]
     if not database["sees"]:
-        raise CannotSee(*asked, "the definitions", "VIEW DEFINITION")
+        raise CannotSee(*who, "the definitions", "VIEW DEFINITION")
     insensitive = "_CS_" not in database["collation"] and "_BIN" not in database["collation"]
-    reader = _Reader(schema, answers, files if insensitive else {})
-    if {"Setting", "Gate", HISTORY} <= {row["name"] for row in answers["tables"]}:
-        try:
-            reader.contents(*_run(connection, contents(schema)))
-        except Exception as error:
-            if server_message(error)[0] != NOT_ALLOWED:
-                raise
-            own = quote_name(schema)
-            raise CannotSee(*asked, f"the tables of {own}", f"SELECT ON SCHEMA::{own}") from error
+    principals = [thing.name for thing in files if thing.kind in ("user", "role")]
+    routes = [thing.name for thing in files if thing.kind == "route"]
+    spelled = files if insensitive else {}
+    reader = _Reader(schema, answers, spelled, signer, principals, routes)
+    columns = [(thing.of, thing.name) for thing in reader.catalog if thing.kind == "column"]
     tasks = [thing.name for thing in files if thing.kind == "agent job"]
-    if tasks and Thing("table", OWNED) in reader.catalog:
-        [rows] = _run(connection, jobs(schema))
-        reader.jobs(tasks, rows)
+    ask_jobs = [jobs(schema)] if tasks and Thing("table", OWNED) in reader.catalog else []
+    try:
+        sets = sets_of(connection, " ".join([contents(schema, columns), *further, *ask_jobs]))
+    except Exception as error:
+        if server_message(error)[0] != NOT_ALLOWED:
+            raise
+        own = quote_name(schema)
+        raise CannotSee(*who, f"the tables of {own}", f"SELECT ON SCHEMA::{own}") from error
+    rows = dict(zip(CONTENTS, sets, strict=False))
+    reader.contents(rows)
+    if ask_jobs:
+        reader.jobs(tasks, sets[-1])
     _same_collation(reader.catalog, files, database["collation"])
-    return reader.catalog
+    return Found(
+        reader.catalog,
+        database["name"],
+        database["version"],
+        next((row["Known"] or "" for row in rows["DeploymentText"]), ""),
+        next((row["seconds"] for row in rows["DeploymentAttempt"]), None),
+        sets[len(CONTENTS) : len(CONTENTS) + len(further)],
+    )
 
 
 def _same_collation(catalog: Catalog, files: Catalog, usual: str) -> None:
@@ -108,37 +141,41 @@ def _same_collation(catalog: Catalog, files: Catalog, usual: str) -> None:
             own["collation"] = ""
 
 
-def _run(connection: Any, sql: str) -> list[list[Row]]:
-    """Every result set of a batch, rows by name."""
-    sets: list[list[Row]] = []
-    with closing(connection.cursor()) as cursor:
-        cursor.execute(sql)
-        while True:
-            if cursor.description is not None:
-                names = [column[0] for column in cursor.description]
-                sets.append([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
-            if not cursor.nextset():
-                return sets
-
-
 class _Reader:
     """Makes things of rows."""
 
-    def __init__(self, schema: str, answers: Answers, files: Catalog) -> None:
-        """files: whose spelling of users and roles counts; empty where case matters."""
+    def __init__(
+        self,
+        schema: str,
+        answers: Answers,
+        files: Catalog,
+        signer: str,
+        principals: list[str],
+        routes: list[str],
+    ) -> None:
+        """files: whose spelling of users and roles counts; empty where case matters.
+
+        principals: our users and roles. routes: our routes.
+        """
         self.schema = schema
+        self.signers = _signers(answers, signer)
         self.spelled = {t.name.lower(): t.name for t in files if t.kind in ("user", "role")}
         self.any_case = bool(files)
+        self.ours = {self.who(name) for name in principals}
+        self.routes = routes
         self.answers = answers
         self.catalog: Catalog = {}
         self.owners: dict[str, str] = {}
         self._principals()
         self._objects()
-        self._columns()
+        self.catalog |= columns(answers["columns"])
         self._indexes()
         self._modules()
         self._queues()
         self._services()
+        self._ways()
+        self._keys()
+        self._database()
         self._permissions()
         self._marks()
         for thing, own in self.catalog.items():
@@ -152,18 +189,28 @@ class _Reader:
 
     def who(self, name: str | None) -> str:
         """A user or role as the files spell it."""
+        if name in self.signers:
+            return self.signers[name]
         return self.spelled.get((name or "").lower(), name or "")
 
-    def contents(self, settings: list[Row], gates: list[Row], history: list[Row]) -> None:
-        """Rows that are part of an installation."""
-        for row in settings:
-            self.put("setting", row["Name"], value=row["Value"] or "")
-        for row in gates:
+    def contents(self, rows: Answers) -> None:
+        """Rows that are part of an installation, by table."""
+        for row in rows["Setting"]:
+            if row["Name"] == INTERRUPTED:
+                self.put("deployment", f"has stopped half way ({row['Value']})")
+            else:
+                self.put("setting", row["Name"], value=row["Value"] or "")
+        for row in rows["Gate"]:
             why = "" if row["IsOpen"] else f" by {row['ChangedBy']} ({row['Reason']})"
             state = ("open" if row["IsOpen"] else "closed") + why
             self.put("gate", str(row["ConfigId"]), state=state)
-        for row in history:
-            self.put("deployment", "last", content=row["ContentHash"].strip())
+        for row in rows[HISTORY]:
+            own = {"configuration": row["ConfigName"], "version": row["Version"]}
+            self.put("deployment", "last", content=row["ContentHash"].strip(), **own)
+        for row in rows["Migration"]:
+            self.put("migration", str(row["Number"]))
+        for row in rows[OWNED]:
+            self.put("owned object", row["Name"], row["Kind"])
 
     def jobs(self, tasks: list[str], rows: list[Row]) -> None:
         """Agent jobs by their tasks; where there is no Agent to ask, they are left to whoever runs them."""
@@ -176,32 +223,38 @@ class _Reader:
         for row in self.answers["schema"]:
             self.put("schema", self.schema, owner=self.who(row["owner"]))
         for row in self.answers["principals"]:
+            name, owner = self.who(row["name"]), self.who(row["owner"])
             if row["type"].strip() == "R":
-                self.put("role", self.who(row["name"]))
+                self.put("role", name, owner=owner)
             else:
-                self.put(
-                    "user", self.who(row["name"]), logs_in_by=(row["authentication"] or "").lower()
-                )
+                logs_in_by = (row["authentication"] or "").lower()
+                own = {"logs_in_by": logs_in_by, "of_type": row["type"].strip()}
+                self.put("user", name, **own, default_schema=row["default_schema_name"] or "")
         for row in self.answers["members"]:
             self.put("role membership", row["role"], self.who(row["member"]))
+        for row in self.answers["members of roles"]:
+            if row["member"] == GUEST:
+                self.put("role membership", self.who(row["role"]), GUEST)
+            else:
+                self.put(MEMBER, row["member"], self.who(row["role"]))
+        for row in self.answers["other schemas"]:
+            self.put("schema", row["name"], self.who(row["owner"]))
 
     def _objects(self) -> None:
         for row in self.answers["tables"]:
-            self.put(
-                "table",
-                row["name"],
-                lock_escalation=row["lock_escalation_desc"].lower(),
-                special=_special(row, TABLE_KINDS),
-            )
+            self.catalog[Thing("table", row["name"])] = table(row)
         for row in self.answers["types"]:
             kind = "type" if row["is_table_type"] else "alias type"
-            self.put(kind, row["name"], owner=self.who(row["owner"]))
+            place = "memory" if row["is_memory_optimized"] else "tempdb"
+            self.put(kind, row["name"], owner=self.who(row["owner"]), kept_in=place)
         modules = {row["name"] for row in self.answers["modules"]}
         for row in self.answers["objects"]:
             kind = row["type"].strip()
             self.owners[row["name"]] = self.who(row["owner"])
             if kind not in ("U", "SQ") and row["name"] not in modules:
                 self.put("object", f"{row['name']} ({kind})")
+        for row in self.answers["security policies"]:
+            self.put("security policy", self._named(row["schema_name"], row["name"]), row["owner"])
         for row in self.answers["foreign keys"]:
             owner = self._named(row["schema_name"], row["owner"])
             self.put("foreign key", row["name"], owner, to=row["to_table"])
@@ -210,60 +263,19 @@ class _Reader:
                 "condition": condition_text(row["definition"] or ""),
                 "in force": switch(not row["is_disabled"]),
                 "trusted": switch(not row["is_not_trusted"]),
-            }
-
-    def _columns(self) -> None:
-        for row in self.answers["columns"]:
-            default = row["default_value"]
-            self.catalog[Thing("column", row["name"], row["owner"])] = {
-                "type": _type_text(row),
-                "nullable": switch(row["is_nullable"]),
-                "identity": switch(row["is_identity"]),
-                "computed": value_text(row["computed"]) if row["computed"] else "",
-                "default": value_text(default) if default else "",
-                "default's name": row["default_name"] or "",
-                "collation": row["collation_name"] or "",
-                "special": _special(row, COLUMN_KINDS),
+                "for replication": switch(not row["is_not_for_replication"]),
             }
 
     def _indexes(self) -> None:
-        columns: dict[tuple[int, int], list[Row]] = {}
-        for row in self.answers["index columns"]:
-            columns.setdefault((row["object_id"], row["index_id"]), []).append(row)
         types = {row["name"] for row in self.answers["types"]}
-        marked = {(row["object_id"], row["index_id"]) for row in self.answers["sequential"]}
-        for row in self.answers["indexes"]:
-            place = row["object_id"], row["index_id"]
-            own = {
-                "role": PRIMARY
-                if row["is_primary_key"]
-                else "unique constraint"
-                if row["is_unique_constraint"]
-                else "index",
-                "unique": switch(row["is_unique"]),
-                "clustered": switch(row["type"] == 1),
-                "columns": ", ".join(
-                    one["name"] + (" descending" if one["is_descending_key"] else "")
-                    for one in columns.get(place, ())
-                    if not one["is_included_column"]
-                ),
-                "included": ", ".join(
-                    sorted(o["name"] for o in columns.get(place, ()) if o["is_included_column"])
-                ),
-                "filter": condition_text(row["filter_definition"] or "")
-                if row["filter_definition"]
-                else "",
-                "row locks": switch(row["allow_row_locks"]),
-                "page locks": switch(row["allow_page_locks"]),
-                "ignores duplicates": switch(row["ignore_dup_key"]),
-                "padded": switch(row["is_padded"]),
-                "fill factor": str(row["fill_factor"]),
-                "in use": switch(not row["is_disabled"]),
-            }
-            if (None, None) not in marked:
-                own["sequential"] = switch(place in marked)
-            name = PRIMARY if row["owner"] in types and row["is_primary_key"] else row["name"]
-            self.catalog[Thing("index", name, row["owner"])] = own
+        self.catalog |= indexes(
+            self.answers["indexes"],
+            self.answers["index columns"],
+            self.answers["sequential"],
+            types,
+        )
+        for row in self.answers["statistics"]:
+            self.put("statistics", row["name"], row["owner"])
 
     def _modules(self) -> None:
         for row in self.answers["modules"]:
@@ -281,6 +293,18 @@ class _Reader:
             name = self._named(row["schema_name"], row["name"])
             if name != row["name"]:
                 self.put("trigger", name, row["owner"])
+        for row in self.answers["run as ours"]:
+            name = f"{row['schema_name']}.{row['name']}"
+            self.put("module or queue of others", f"{name} that runs as {self.who(row['who'])}")
+        for row in self.answers["xml schemas"]:
+            self.put("XML schema collection", row["name"])
+        for row in self.answers["database triggers"]:
+            self.put(
+                DATABASE_TRIGGER,
+                row["name"],
+                fires=switch(not row["is_disabled"]),
+                text=row["digest"] or HIDDEN,
+            )
 
     def _queues(self) -> None:
         for row in self.answers["queues"]:
@@ -291,16 +315,19 @@ class _Reader:
                 enqueue=switch(row["is_enqueue_enabled"]),
                 retention=switch(row["is_retention_enabled"]),
                 poison_handling=switch(row["is_poison_message_handling_enabled"]),
-                activation=switch(row["is_activation_enabled"]),
+                activation=switch(row["is_activation_enabled"])
+                if row["procedure_name"]
+                else UNREAD,
                 procedure=self._named(row["procedure_schema"], row["procedure_name"] or ""),
                 readers=str(row["max_readers"] or 0),
                 execute_as=self.who(row["execute_as"]),
             )
-        for row in self.answers["routes"]:
-            self.put("route", row["name"])
         for row in self.answers["event notifications"]:
-            thing = Thing("event notification", row["name"], row["queue"])
-            own = self.catalog.setdefault(thing, {"events": "", "service": row["service_name"]})
+            thing = Thing("event notification", row["name"], row["queue"] or "")
+            if not row["parent_class"]:
+                thing = Thing(DATABASE_NOTIFICATION, row["name"])
+            told = {"events": "", "service": row["service_name"], "other broker": row["broker"]}
+            own = self.catalog.setdefault(thing, told)
             events = [one for one in (own["events"], row["type_desc"]) if one]
             own["events"] = ", ".join(sorted(events))
 
@@ -334,21 +361,87 @@ class _Reader:
                 level=str(row["priority"]),
             )
 
+    def _ways(self) -> None:
+        """What leads to another database, or leads our messages astray."""
+        for row in self.answers["routes"]:
+            every = not row["remote_service_name"] and row["name"] != LOCAL_ROUTE.name
+            unknown = "a broker that is no database here" if row["broker_instance"] else ""
+            self.put(
+                ROUTE_OF_ALL if every and row["name"] not in self.routes else "route",
+                row["name"],
+                service=row["remote_service_name"] or "",
+                leads_to=row["leads_to"] or unknown,
+                address=row["address"] or "",
+                mirror=row["mirror_address"] or "",
+                expires=str(row["lifetime"] or ""),
+            )
+        for row in self.answers["remote service bindings"]:
+            self.put(
+                "remote service binding",
+                row["name"],
+                owner=self.who(row["owner"]),
+                service=row["remote_service_name"] or "",
+                user=self.who(row["remote_user"]),
+                anonymous=switch(row["is_anonymous_on"]),
+            )
+
+    def _keys(self) -> None:
+        """Certificates, and what is signed."""
+        for row in self.answers["certificates"]:
+            own = {
+                "owner": self.who(row["owner"]),
+                "private key": _PRIVATE_KEYS[row["pvt_key_encryption_type"].strip()],
+                "for dialogs": switch(row["is_active_for_begin_dialog"]),
+                "last day": f"{row['expiry_date']:%Y-%m-%d}",
+            }
+            if row["public_key"]:
+                own["public key"] = row["public_key"].lower()
+            self.catalog[Thing("certificate", self.who(row["name"]))] = own
+        for row in self.answers["signatures"]:
+            by = row["signed_by"] or "a key that is not here"
+            name = f"by the {self.signers[by]}" if by in self.signers else f"by {by}"
+            counter = row["crypt_type_desc"].startswith("COUNTER")
+            self.put(
+                "signature",
+                name,
+                row["module"],
+                form="counter signature" if counter else "signature",
+            )
+
+    def _database(self) -> None:
+        [options] = self.answers[OPTIONS_QUESTION]
+        for column, value in options.items():
+            shown = switch(value) if column.startswith("is_") else str(value)
+            self.put(OPTION, option_name(column), value=shown)
+        [row] = self.answers["database"]
+        forced = row["delayed_durability_desc"] == "FORCED"
+        level = row["compatibility_level"]
+        self.catalog[DATABASE] = {
+            "Service Broker": switch(row["is_broker_enabled"]),
+            "delayed durability": "forced" if forced else "as each COMMIT says",
+            "auto close": switch(row["is_auto_close_on"]),
+            "read only": switch(row["is_read_only"]),
+            "compatibility level": LEVEL_IS_ENOUGH if level >= LOWEST_LEVEL else str(level),
+            "open to": row["user_access_desc"].replace("_", " ").lower(),
+        }
+
     def _permissions(self) -> None:
         for row in self.answers["permissions"]:
             kind = _CLASSES.get(row["class_desc"], row["class_desc"].replace("_", " "))
-            name = row["other_name"] or ""
+            name = row["other_name"] or f"number {row['major_id']}"
+            if kind == "USER":
+                name = self.who(name)
+                kind = "ROLE" if Thing("role", name) in self.catalog else kind
             if kind == "OBJECT":
                 name = self._named(row["schema_name"], row["object_name"])
             if row["minor_id"]:
                 name += f" ({row['column_name']})"
-            usual = row["permission_name"] == "CONNECT" and row["state"].strip() == "G"
-            if kind == "DATABASE" and usual:
-                continue
+            grantee = self.who(row["grantee"])
+            theirs = kind == "DATABASE" and grantee not in self.ours | {EVERYBODY}
             where = kind if kind == "DATABASE" else f"{kind} {name}"
             self.put(
-                "permission",
-                f"{row['permission_name']} to {self.who(row['grantee'])}",
+                DATABASE_PERMISSION if theirs else "permission",
+                f"{row['permission_name']} to {grantee}",
                 where,
                 state=_STATES[row["state"].strip()],
             )
@@ -359,7 +452,12 @@ class _Reader:
             if row["class"] == 1:
                 kind = "QUEUE" if (row["type"] or "").strip() == "SQ" else "TABLE"
             name = self.who(row["name"]) if kind == "USER" else row["name"]
-            self.put("mark", kind or "?", name)
+            if row["others"]:
+                self.put("mark of another configuration", row["others"], f"{kind} {name}")
+            elif row["made"]:
+                self.put(MADE, kind or "?", name, value=row["value"] or "")
+            else:
+                self.put("mark", kind or "?", name, configuration=row["value"] or "")
 
     def _named(self, schema: str | None, name: str | None) -> str:
         ours = self.schema.lower() if self.any_case else self.schema
@@ -367,20 +465,13 @@ class _Reader:
         return "?" if name is None else name if own else f"{schema}.{name}"
 
 
-def _special(row: Row, kinds: dict[str, str]) -> str:
-    """What a table or column is besides, in words."""
-    return ", ".join(word for column, word in kinds.items() if row[column])
-
-
-def _type_text(row: Row) -> str:
-    """A column's type with its length or scale."""
-    name: str = row["type_name"]
-    if name in _COUNTED:
-        length = row["max_length"]
-        shown = "max" if length == -1 else str(length // (2 if name in BOUND else 1))
-        return f"{name}({shown})"
-    if name in _SCALED:
-        return f"{name}({row['scale']})"
-    if name in ("decimal", "numeric"):
-        return f"{name}({row['precision']}, {row['scale']})"
-    return name
+def _signers(answers: Answers, prefix: str) -> dict[str | None, str]:
+    """What the certificates are called here that sign procedures: the one that signs most is in use."""
+    signed = [row["signed_by"] for row in answers["signatures"]]
+    ours = [
+        row["name"]
+        for row in answers["certificates"]
+        if row["name"].startswith(prefix) and len(row["name"]) == len(prefix) + GUID
+    ]
+    used = max(ours, key=lambda name: (signed.count(name), name), default=None)
+    return {name: SIGNER if name == used else f"older {SIGNER} {name}" for name in ours}

@@ -29,10 +29,28 @@ class Thing(NamedTuple):
         return self.of == other.name and self.kind != other.kind
 
 
+OPTION = "database option"
+DATABASE_PERMISSION = "permission of others"
+"""On the whole database, and so on what is ours."""
+MEMBER = "member"
+"""Of one of our roles: whoever sends, reads and operates; nothing to judge."""
+MADE = "mark of making"
+"""Says that a deployment made what configurations can share, so that the last one drops it."""
+DATABASE_TRIGGER, DATABASE_NOTIFICATION = "database trigger", "database notification"
+ROUTE_OF_ALL = "route for every service"
+SURROUNDING = frozenset(
+    {OPTION, DATABASE_PERMISSION, MADE, DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL}
+)
+"""Kinds that no file makes and messages depend on all the same (``surroundings``)."""
+
 Catalog = dict[Thing, Properties]
 """Everything of an installation."""
 
 ON, OFF = "on", "off"
+NO_LOGIN, OF_A_CERTIFICATE = "S", "C"
+"""Types of users (sys.database_principals): one that has a login or none, one made of a certificate."""
+UNREAD = "none"
+"""Activation of a queue that has no procedure to read it."""
 HIDDEN = "(not to be seen)"
 """Text of a module that is encrypted, or whose definition the login may not see."""
 

@@ -4,41 +4,91 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import closing
+from typing import Any
 
 from redial.paths import SQL
 from redial.quoting import literal, quote_name
+
+Row = dict[str, Any]  # values as the driver gives them
 
 QUESTIONS = SQL / "catalog" / "questions.sql"
 """One batch; each question's name stands alone in a comment before it."""
 
 
-def questions(schema: str, names: Iterable[str]) -> tuple[str, list[str]]:
+def questions(schema: str, names: Iterable[str], signer: str) -> tuple[str, list[str]]:
     """The batch, and what its result sets are called.
 
-    names: of principals and of the broker's objects that are in no schema.
+    names: of principals and of the broker's objects that are in no schema. signer: how the names of
+    the certificates begin that sign procedures.
     """
     text = QUESTIONS.read_text("utf-8")
     rows = ", ".join(f"({literal(name)})" for name in sorted(set(names))) or "(N'')"
     said = [
         "SET NOCOUNT ON;",
         f"DECLARE @schema sysname = {literal(schema)};",
+        f"DECLARE @signer nvarchar(128) = {literal(signer)};",
         "DECLARE @names TABLE (Name nvarchar(256) COLLATE Latin1_General_BIN2 NOT NULL);",
         f"INSERT INTO @names (Name) VALUES {rows};",
         text,
     ]
-    return "\n".join(said), re.findall(r"^/\* ([a-z ]+) \*/$", text, re.M)
+    return "\n".join(said), asked(text)
 
 
-def contents(schema: str) -> str:
-    """The rows that are part of an installation: choices, gate, which files came last."""
-    own = quote_name(schema)
-    return (
-        f"SELECT st.Name, st.Value FROM {own}.[Setting] AS st WITH (NOLOCK); "
-        "SELECT g.ConfigId, g.IsOpen, g.ChangedBy, g.ChangedUtc, g.Reason "
-        f"FROM {own}.[Gate] AS g WITH (NOLOCK); "
-        "SELECT TOP (1) h.Version, h.ContentHash, h.DeployedUtc, h.DeployedBy "
-        f"FROM {own}.[DeploymentHistory] AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC;"
+def asked(text: str) -> list[str]:
+    """What the questions of a batch are called, in order."""
+    return re.findall(r"^/\* ([a-z ]+) \*/$", text, re.M)
+
+
+def sets_of(connection: Any, sql: str) -> list[list[Row]]:
+    """Every result set of a batch, rows by name. Raises the driver's errors."""
+    sets: list[list[Row]] = []
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(sql)
+        while True:
+            if cursor.description is not None:
+                names = [column[0] for column in cursor.description]
+                sets.append([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
+            if not cursor.nextset():
+                return sets
+
+
+CONTENTS = {
+    "Setting": "SELECT x.Name, x.Value FROM {0} AS x WITH (NOLOCK);",
+    "Gate": "SELECT x.ConfigId, x.IsOpen, x.ChangedBy, x.Reason FROM {0} AS x WITH (NOLOCK);",
+    "DeploymentHistory": "SELECT TOP (1) x.ContentHash, x.ConfigName, x.Version FROM {0} AS x WITH (NOLOCK) "
+    "ORDER BY x.DeploymentId DESC;",
+    "Migration": "SELECT x.Number FROM {0} AS x WITH (NOLOCK);",
+    "OwnedObject": "SELECT x.Kind, x.Name FROM {0} AS x WITH (NOLOCK);",
+    "DeploymentText": "SELECT x.Known, x.KeptUtc FROM {0} AS x WITH (NOLOCK) WHERE x.ContentHash = "
+    "(SELECT TOP (1) h.ContentHash FROM {1} AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC);",
+    "DeploymentAttempt": "SELECT TOP (1) DATEDIFF(second, x.StartedUtc, x.EndedUtc) AS seconds "
+    "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' ORDER BY x.AttemptId DESC;",
+}
+"""The rows that are part of an installation: choices, gate, which files came last, what has run, what
+cannot carry a mark, what the last deployment found around it, how long it took. By table, the question."""
+_NOTHING = "SELECT 1 AS nothing WHERE 1 = 0;"
+
+
+def contents(schema: str, columns: Iterable[tuple[str, str]]) -> str:
+    """The questions of the tables that are there; one without rows for one that lacks a column.
+
+    columns: what is there, as (table, column).
+    """
+    there = set(columns)
+    history = f"{quote_name(schema)}.[DeploymentHistory]"
+    return " ".join(
+        question.format(f"{quote_name(schema)}.{quote_name(table)}", history)
+        if {(table, column) for column in re.findall(r"\bx\.(\w+)", question)} <= there
+        and ("{1}" not in question or ("DeploymentHistory", "ContentHash") in there)
+        else _NOTHING
+        for table, question in CONTENTS.items()
     )
+
+
+def there(schema: str) -> str:
+    """The names of the tables of a schema."""
+    return f"SELECT t.name FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID({literal(schema)});"
 
 
 def jobs(schema: str) -> str:

@@ -5,33 +5,45 @@ What one statement undoes without touching data, messages or what belongs to oth
 
 from __future__ import annotations
 
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, Difference
-from redial.deploy.fingerprint.model import HIDDEN, ON, Thing
-from redial.quoting import quote_name
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE, Difference
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, SIGNER
+from redial.deploy.fingerprint.model import HIDDEN, OFF, ON, Thing
+from redial.quoting import literal, quote_name
 
 DEPLOY = "redial deploy makes it so again."
 BY_DEPLOY = {
     MISSING: frozenset(
         {"module", "table", "type", "queue", "service", "contract", "message type", "user", "role"}
         | {"role membership", "schema", "permission", "setting", "mark", "broker priority"}
-        | {"event notification", "deployment", "agent job"}
+        | {"event notification", "deployment", "agent job", "migration"}
+        | {"certificate", "signature", "remote service binding", "route"}
     ),
     CHANGED: frozenset({"module", "setting", "broker priority", "deployment"}),
-    EXCESS: frozenset[str](),
+    EXCESS: frozenset({"deployment"}),
 }
 """Kinds that a deployment mends whatever the property, by how they differ."""
 PROPERTIES_BY_DEPLOY = frozenset(
     {
-        ("queue", "activation"),
         ("queue", "procedure"),
         ("queue", "readers"),
         ("queue", "execute as"),
         ("service", "queue"),
         ("message type", "validation"),
+        ("route", "leads to"),
+        ("certificate", "public key"),
+        ("database", "Service Broker"),
     }
 )
-LOCAL_ROUTE = Thing("route", "AutoCreatedLocal")
-"""Every database has it from its beginning; by it a dialog finds a service of the same instance."""
+_DATABASE = {
+    "delayed durability": "SET DELAYED_DURABILITY = DISABLED; "
+    "/* until then a crash loses messages that were committed */",
+    "auto close": "SET AUTO_CLOSE OFF; /* until then nothing is activated while nobody is connected */",
+    "read only": "SET READ_WRITE;",
+    "open to": "SET MULTI_USER; /* until then users, or readers, do not come in */",
+    "compatibility level": f"SET COMPATIBILITY_LEVEL = {LOWEST_LEVEL}; "
+    "/* when your application was tried at it */",
+}
+"""Behind ALTER DATABASE CURRENT: options are the database's owner's, so a person decides."""
 STAMP = "/* Redial "
 """How the comment begins by which a deployment knows a module as ours (05_preflight)."""
 _QUEUE = {
@@ -40,6 +52,8 @@ _QUEUE = {
     "retention": "RETENTION = OFF",
     "poison handling": "POISON_MESSAGE_HANDLING (STATUS = ON)",
 }
+_BINDING = {"user": "USER = {}", "anonymous": "ANONYMOUS = OFF"}
+_ROUTE = {"service": "SERVICE_NAME", "address": "ADDRESS"}
 _INDEX = {
     "row locks": "ALLOW_ROW_LOCKS",
     "page locks": "ALLOW_PAGE_LOCKS",
@@ -50,6 +64,10 @@ _INDEX = {
 
 def next_step(difference: Difference, schema: str) -> str:
     """What to do about a difference, one sentence."""
+    if difference.how == SINCE:
+        return (
+            "undo it; or, when it is meant to be so, redial baseline, which keeps it as it is now."
+        )
     if difference.found == HIDDEN:
         return (
             "look with a login that has VIEW DEFINITION; if it is encrypted, somebody has replaced "
@@ -62,17 +80,26 @@ def next_step(difference: Difference, schema: str) -> str:
             "then redial deploy, which refuses a module without our comment (50208)."
         )
     if by_deploy(difference):
-        return DEPLOY
+        return _by_deploying(difference.thing)
     sql = statement(difference, schema)
     if sql is not None:
         return sql
     if difference.thing == LOCAL_ROUTE:
-        return (
-            "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL'; unless routes of yours do it."
-        )
+        drop = "" if difference.how == MISSING else "DROP ROUTE [AutoCreatedLocal]; "
+        make = "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL';"
+        return f"{drop}{make} unless routes of yours do it."
+    if difference.how == EXCESS and difference.thing.kind == "migration":
+        return "deploy with the version that has this migration; an older one refuses (50225)."
     if difference.how == EXCESS:
         return "ask who made it; drop it, or write down why it stays."
     kind, name, of = difference.thing
+    if kind == "database":
+        return f"ALTER DATABASE CURRENT {_DATABASE[difference.what]}"
+    if kind == "owned object":
+        own = f"{quote_name(schema)}.[OwnedObject]"
+        return f"INSERT INTO {own} (Kind, Name) VALUES ({literal(of)}, {literal(name)});"
+    if kind == "deployment":
+        return "redial repair writes that row anew, where all is as the files make it."
     if kind == "gate":
         return (
             "when what it was closed for is over: "
@@ -82,6 +109,15 @@ def next_step(difference: Difference, schema: str) -> str:
     return (
         f"a person must: compare with the statement that makes {of or name} in the rendered files."
     )
+
+
+def _by_deploying(thing: Thing) -> str:
+    """What a deployment does about a thing."""
+    if thing.kind == "signature":
+        return f"redial deploy signs {thing.of} again; until then it lacks the rights of db_owner."
+    if thing.kind == "deployment" and thing.name != "last":
+        return "redial deploy goes on where the one before stopped, and opens the gate."
+    return DEPLOY
 
 
 def _stampless(difference: Difference) -> bool:
@@ -95,14 +131,20 @@ def _stampless(difference: Difference) -> bool:
 def by_deploy(difference: Difference) -> bool:
     """Whether the next deployment mends it."""
     thing, what = difference.thing, difference.what
-    if _stampless(difference):
+    if difference.how == SINCE or _stampless(difference):
         return False
     if thing.kind == "module" and what in ("fires", "owner"):
         return False  # CREATE OR ALTER leaves both as they are
+    if SIGNER in thing.name or SIGNER in thing.of:
+        return True  # a deployment makes another certificate and drops those before it
+    if thing == LOCAL_ROUTE:
+        return False
+    if thing.kind == "deployment" and difference.how == CHANGED:
+        return what == "content"  # 90_deployment writes a row for other files only
     if thing.kind in BY_DEPLOY[difference.how]:
         return True
-    if difference.how == CHANGED and thing.kind == "permission":
-        return difference.found == "deny"  # GRANT takes a DENY of the same permission away
+    if thing.kind == "queue" and what == "activation":
+        return difference.found != OFF  # one that somebody has switched off stays off (81_queues)
     return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_DEPLOY
 
 
@@ -128,6 +170,15 @@ def _changed(difference: Difference, schema: str) -> str | None:
         return f"ALTER INDEX {on} SET ({_INDEX[what]} = {value.upper()});"
     if kind == "index" and what == "in use":
         return f"ALTER INDEX {quote_name(name)} ON {own}{quote_name(of)} REBUILD;"
+    if kind == "remote service binding" and what in ("user", "anonymous"):
+        option = _BINDING[what].format(quote_name(value))
+        return f"ALTER REMOTE SERVICE BINDING {quote_name(name)} WITH {option};"
+    if kind == "route" and what in ("service", "address") and value:
+        return f"ALTER ROUTE {quote_name(name)} WITH {_ROUTE[what]} = {literal(value)};"
+    if kind == "certificate" and what == "for dialogs":
+        return (
+            f"ALTER CERTIFICATE {quote_name(name)} WITH ACTIVE FOR BEGIN_DIALOG = {value.upper()};"
+        )
     if kind == "module" and what == "fires":
         return f"ENABLE TRIGGER {own}{quote_name(name)} ON {own}{quote_name(of)};"
     if kind == "check" and what in ("in force", "trusted") and value == ON:
@@ -139,6 +190,18 @@ def _changed(difference: Difference, schema: str) -> str | None:
     if what == "owner":
         on = f"{kind.upper()}::{quote_name(name)}"
         return f"ALTER AUTHORIZATION ON {on} TO {quote_name(value)};"
+    if kind == "permission" and difference.found == "deny":
+        permission, grantee = name.split(" to ", 1)
+        on = _securable(difference.thing, schema)
+        return (
+            f"GRANT {permission}{on} TO {quote_name(grantee)}; "
+            "/* takes the DENY away: ask who denied it, and why */"
+        )
+    if kind == "queue" and what == "activation":
+        return (
+            f"ALTER QUEUE {own}{quote_name(name)} WITH ACTIVATION (STATUS = ON); "
+            "/* ask who has switched it off, and why */"
+        )
     if kind == "permission" and difference.found == "grant with option":
         permission, grantee = name.split(" to ", 1)
         on = _securable(difference.thing, schema)
@@ -147,12 +210,18 @@ def _changed(difference: Difference, schema: str) -> str | None:
 
 
 def _excess(thing: Thing, schema: str) -> str | None:
-    if thing.kind == "permission":
+    if thing.kind == "permission" and _known(thing):
         permission, grantee = thing.name.split(" to ", 1)
         return f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)};"
     if thing.kind == "role membership":
         return f"ALTER ROLE {quote_name(thing.name)} DROP MEMBER {quote_name(thing.of)};"
     return None
+
+
+def _known(thing: Thing) -> bool:
+    """Whether what a permission is on can be named in a statement."""
+    whole = thing.of == "DATABASE"
+    return whole or any(thing.of.startswith(f"{one} ") for one in _CLASSES)
 
 
 def _securable(thing: Thing, schema: str) -> str:
@@ -173,4 +242,7 @@ def _securable(thing: Thing, schema: str) -> str:
     return f" ON {kind}::{own}" + (f" ({quote_name(column[:-1])})" if column else "")
 
 
-_CLASSES = ("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER")
+_CLASSES = (
+    *("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER", "ROLE"),
+    *("CERTIFICATE", "ROUTE", "REMOTE SERVICE BINDING", "SYMMETRIC KEY", "ASYMMETRIC KEY"),
+)

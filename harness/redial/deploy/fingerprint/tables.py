@@ -27,6 +27,8 @@ from redial.tsql.ast import (
 
 PRIMARY = "primary key"
 """Name of a key whose name the server makes: a table type's."""
+NO_COMPRESSION = "none"
+UNPARTITIONED = 1
 _ROWVERSION = "timestamp"
 _LENGTH_ONE = frozenset({"varbinary", "binary", "varchar", "char", "nvarchar", "nchar"})
 _SCALE_SEVEN = frozenset({"datetime2", "time", "datetimeoffset"})
@@ -59,7 +61,7 @@ class Tables:
     def table_type(self, node: CreateTableType) -> None:
         """A table type."""
         name = self.local(node.name)
-        self.catalog[Thing("type", name)] = {"owner": ""}
+        self.catalog[Thing("type", name)] = {"owner": "", "kept in": "tempdb"}
         self._elements(name, node.elements)
 
     def index(self, node: CreateIndex) -> None:
@@ -96,7 +98,7 @@ class Tables:
         properties = {
             "type": type_text(column.data_type),
             "nullable": switch(column.nullable is not False),
-            "identity": switch(column.identity is not None),
+            "identity": _identity(column),
             "computed": "",
             "default": "",
             "default's name": "",
@@ -119,6 +121,7 @@ class Tables:
             "condition": shape(check.condition),
             "in force": ON,
             "trusted": ON,
+            "for replication": ON,
         }
 
     def _key(self, table: str, key: KeyConstraint, columns: list[str]) -> None:
@@ -172,7 +175,19 @@ class Tables:
             "fill factor": "0",
             "sequential": OFF,
             "in use": ON,
+            "statistics": "recomputed",
+            "compression": NO_COMPRESSION,
+            "partitions": str(UNPARTITIONED),
         } | _options(options)
+
+
+def _identity(column: ColumnDef) -> str:
+    """Seed and step; empty for a column that is none."""
+    if column.identity is None:
+        return ""
+    identity = column.identity
+    seed, step = (shape(one) if one else "1" for one in (identity.seed, identity.increment))
+    return f"{seed}, {step}"
 
 
 def _key_column(column: OrderItem | str) -> str:

@@ -7,11 +7,21 @@ branch leads to the same end. Constant texts given to sp_executesql are read too
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache, singledispatchmethod
 
 from redial.deploy.fingerprint.expressions import module_text
-from redial.deploy.fingerprint.model import OFF, ON, Catalog, Properties, Thing, switch
+from redial.deploy.fingerprint.model import (
+    NO_LOGIN,
+    OFF,
+    ON,
+    UNREAD,
+    Catalog,
+    Properties,
+    Thing,
+    switch,
+)
 from redial.deploy.fingerprint.tables import Tables
 from redial.tsql import parse_batch, split_batches
 from redial.tsql.ast import (
@@ -27,6 +37,7 @@ from redial.tsql.ast import (
     CreateIndex,
     CreateMessageType,
     CreateQueue,
+    CreateRemoteServiceBinding,
     CreateRole,
     CreateSchema,
     CreateService,
@@ -52,12 +63,16 @@ from redial.tsql.ast.broker import QueueDefinition
 ANY_TEXT = ""
 """Text of a module that is the user's own: the hook, made once and never replaced."""
 SETTINGS = "@wanted"
-"""The table variable of 92_settings that lists the choices."""
+"""The table variable of 93_settings that lists the choices."""
 ADDED_LATER = {"added": "later"}
 """Marks a contract that ALTER SERVICE adds."""
 GATE_OPEN = "open"
+OWNED = "OwnedObject"
+"""The table of what a configuration made that cannot carry a mark."""
 JOBS = "@jobs"
 """The table variable of 92_jobs that lists tasks, commands and how often."""
+MIGRATION = re.compile(r"35_(\d\d)_.*\.migration\.sql$")
+"""A file that changes a table of an earlier version, and its number."""
 HISTORY = "DeploymentHistory"
 """Its last row says which files were deployed."""
 _NO_VALIDATION = "NONE"
@@ -68,11 +83,23 @@ def wanted(files: Mapping[str, str], schema: str, *, elsewhere: bool = False) ->
 
     elsewhere: instead, what they make in the other database, by its sp_executesql.
     """
+    made = _wanted(tuple(files.items()), schema, elsewhere)
+    return {thing: dict(properties) for thing, properties in made.items()}
+
+
+@lru_cache(maxsize=8)
+def _wanted(files: tuple[tuple[str, str], ...], schema: str, elsewhere: bool) -> Catalog:
+    """The same, read once: a deployment looks before it works and afterwards."""
     reader = _Reader(schema, elsewhere)
-    for name, text in files.items():
+    for name, text in files:
         reader.file = name
+        if migration := MIGRATION.match(name):
+            reader.put("migration", str(int(migration[1])))
         for batch in split_batches(text):
             reader.batch(_parsed(batch.sql), batch.sql)
+    for thing in reader.catalog:
+        if thing.kind == "mark" and reader.configuration:
+            reader.catalog[thing]["configuration"] = reader.configuration
     return _as_it_ends(reader.catalog)
 
 
@@ -105,6 +132,8 @@ class _Reader:
         self.tables = Tables(self.catalog, self.local)
         self.file = ""
         self.dynamic = False
+        self.configuration = ""
+        """Its name, which marks carry."""
 
     def batch(self, batch: Batch, text: str) -> None:
         """One batch; a module is the whole of it, and what it does when it runs is not looked at."""
@@ -171,8 +200,9 @@ class _Reader:
         name = self.local(node.name)
         if isinstance(node, CreateQueue):
             self.put("queue", name, receive=switch(node.status is not False), enqueue=ON)
+            self.put("queue", name, retention=OFF, poison_handling=ON)  # CREATE QUEUE page
             self.put(
-                "queue", name, activation=OFF, procedure="", readers="0", execute_as="", owner=""
+                "queue", name, activation=UNREAD, procedure="", readers="0", execute_as="", owner=""
             )
         if node.retention is not None:
             self.put("queue", name, retention=switch(node.retention))
@@ -231,11 +261,28 @@ class _Reader:
         )
 
     @note.register
+    def _(self, node: CreateRemoteServiceBinding) -> None:
+        self.put(
+            "remote service binding",
+            node.name.text,
+            owner=_word(node.owner),
+            service=_word(node.service),
+            user=_word(node.user),
+            anonymous=switch(bool(node.anonymous)),
+        )
+
+    @note.register
     def _(self, node: CreateEventNotification) -> None:
         if node.queue is not None:
             own = node.name.text, self.local(node.queue)
             events = ", ".join(sorted(node.events))
-            self.put("event notification", *own, events=events, service=_word(node.service))
+            self.put(
+                "event notification",
+                *own,
+                events=events,
+                service=_word(node.service),
+                other_broker="",
+            )
 
     @note.register
     def _(self, node: CreateSchema) -> None:
@@ -245,7 +292,7 @@ class _Reader:
     def _(self, node: CreateUser) -> None:
         self.put("user", node.name.text)
         if node.source == "WITHOUT LOGIN":
-            self.put("user", node.name.text, logs_in_by="none")
+            self.put("user", node.name.text, logs_in_by="none", of_type=NO_LOGIN)
 
     @note.register
     def _(self, node: CreateRole) -> None:
@@ -290,17 +337,22 @@ class _Reader:
 
     @note.register
     def _(self, node: Insert) -> None:
-        """The choices of 92_settings, and what 90_deployment writes into DeploymentHistory."""
+        """The choices of 93_settings, what 90_deployment writes into DeploymentHistory, and OwnedObject."""
         if isinstance(node.target, ObjectName) and node.target.name == HISTORY:
             self._deployment(node)
+        if isinstance(node.target, ObjectName) and node.target.name == OWNED:
+            self._owned(node)
         if isinstance(node.target, Variable) and node.target.name == JOBS:
             self._jobs(node)
         if not isinstance(node.target, Variable) or node.target.name != SETTINGS:
             return
         if "_settings." in self.file and isinstance(node.source, Values):
-            for name, value, *_rest in node.source.rows:
+            for name, value, drains in node.source.rows:
                 if isinstance(name, Literal) and isinstance(value, Literal):
-                    self.put("setting", str(name.value), value=str(value.value))
+                    ends = isinstance(drains, Literal) and drains.value == 1
+                    self.put(
+                        "setting", str(name.value), value=str(value.value), drains=switch(ends)
+                    )
 
     def _jobs(self, node: Insert) -> None:
         if "_jobs." in self.file and isinstance(node.source, Values):
@@ -308,11 +360,19 @@ class _Reader:
                 if isinstance(task, Literal):
                     self.put("agent job", str(task.value))
 
+    def _owned(self, node: Insert) -> None:
+        if isinstance(node.source, Values):
+            given = [one.value for one in node.source.rows[0] if isinstance(one, Literal)]
+            if len(given) == 2:  # kind and name, where both are constants
+                self.put("owned object", str(given[1]), str(given[0]))
+
     def _deployment(self, node: Insert) -> None:
         if isinstance(node.source, Values):
             given = [one.value for one in node.source.rows[0] if isinstance(one, Literal)]
             if len(given) == 3:  # configuration, version, content
-                self.put("deployment", "last", content=str(given[2]))
+                named = {"configuration": str(given[0]), "version": str(given[1])}
+                self.put("deployment", "last", content=str(given[2]), **named)
+                self.configuration = str(given[0])
 
     def _text(self, text: str) -> None:
         """A constant text that is run."""

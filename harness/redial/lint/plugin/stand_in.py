@@ -9,6 +9,7 @@ from jinja2 import Environment
 
 from redial.config import Config
 from redial.config.choices import Delivery, Key, Order, Processing, Recycle, Signing
+from redial.config.keys import every_key, keys_with
 from redial.render.renderer import WHEN, new_environment
 from redial.render.sides import sides
 
@@ -19,17 +20,20 @@ CHANGES: tuple[dict[str, dict[str, Any]], ...] = (
     {"security": {"signing": Signing.CERTIFICATE}},
     {
         "conversation": {
-            "key": Key.APPLICATION,
+            "key": Key(keys_with("named")[0]),
             "recycle": Recycle.AGED_OUT,
             "order": Order.KEY,
             "delivery": Delivery.EXACTLY_ONCE,
         },
         "target": {"processing": Processing.HOOK},
-        "operations": {"agent_job": True},
+        "operations": {"agent_job": True, "alert_queue_off": True},
     },
-    {"conversation": {"key": Key.POOL}},
-    {"conversation": {"key": Key.SINGLE, "recycle": Recycle.NEVER}},
-    {"conversation": {"key": Key.MESSAGE, "recycle": Recycle.NEVER}},
+    *({"conversation": {"key": key}} for key in Key if every_key()[key].has_rows),
+    *(
+        {"conversation": {"key": key, "recycle": Recycle.NEVER}}
+        for key in Key
+        if not every_key()[key].has_rows
+    ),
 )
 """What is tried, in order: values to set, by table of the configuration."""
 

@@ -45,15 +45,14 @@ class BeginTimer(Statement):
 
 @node
 class Send(Statement):
-    """SEND ON CONVERSATION handles [MESSAGE TYPE message_type] [(body)].
-
-    message_type None means DEFAULT; in_list: handles stood in parentheses.
-    """
+    """SEND ON CONVERSATION handles [MESSAGE TYPE message_type] [(body)]."""
 
     handles: list[Expression]
     message_type: Identifier | Variable | None
+    """None means DEFAULT."""
     body: Expression | None
     in_list: bool = False
+    """The handles stood in parentheses."""
 
 
 @node
@@ -151,7 +150,7 @@ class QueueActivation(Node):
 
 @node
 class QueueDefinition(Statement):
-    """CREATE or ALTER QUEUE. A switch that is not stated is None; filegroup: CREATE .. ON."""
+    """CREATE or ALTER QUEUE. A switch that is not stated is None."""
 
     name: ObjectName
     status: bool | None = None
@@ -159,6 +158,7 @@ class QueueDefinition(Statement):
     poison_handling: bool | None = None
     activation: QueueActivation | None = None
     filegroup: str | None = None
+    """Of CREATE .. ON."""
 
 
 @node

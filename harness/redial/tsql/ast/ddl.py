@@ -154,9 +154,10 @@ class AlterTableAdd(Statement):
 
 @node
 class AlterTableDropItem(Node):
-    """kind: COLUMN or CONSTRAINT."""
+    """One thing that ALTER TABLE DROP drops."""
 
     kind: str
+    """COLUMN or CONSTRAINT."""
     name: str
     if_exists: bool
 

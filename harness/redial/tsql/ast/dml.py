@@ -71,25 +71,29 @@ class DefaultValues(Node):
 
 @node
 class Insert(Statement):
-    """INSERT. target: table or table variable; outputs: up to two; source: where rows come from."""
+    """INSERT."""
 
     target: ObjectName | Variable
+    """A table or a table variable."""
     columns: list[str] | None
     source: Values | Query | ExecuteProcedure | ExecuteString | DefaultValues
+    """Where the rows come from."""
     with_: With | None = None
     top: Top | None = None
     hints: list[TableHint] | None = None
     outputs: list[OutputClause] | None = None
+    """Up to two."""
     options: list[Option] | None = None
 
 
 @node
 class Update(Statement):
-    """UPDATE. from_: sources of FROM ([] without)."""
+    """UPDATE."""
 
     target: ObjectName | Variable
     assignments: list[Assignment | ColumnMethod]
     from_: list[TableSource]
+    """Sources of FROM ([] without)."""
     where: Predicate | None
     with_: With | None = None
     top: Top | None = None
@@ -100,10 +104,11 @@ class Update(Statement):
 
 @node
 class Delete(Statement):
-    """DELETE. from_: sources of the second FROM ([] without)."""
+    """DELETE."""
 
     target: ObjectName | Variable
     from_: list[TableSource]
+    """Sources of the second FROM ([] without)."""
     where: Predicate | None
     with_: With | None = None
     top: Top | None = None
@@ -134,10 +139,12 @@ class MergeInsert(Node):
 
 @node
 class MergeWhen(Node):
-    """WHEN. match: MATCHED, NOT MATCHED or NOT MATCHED BY SOURCE; condition: after AND."""
+    """WHEN of a MERGE."""
 
     match: str
+    """MATCHED, NOT MATCHED or NOT MATCHED BY SOURCE."""
     condition: Predicate | None
+    """What stands after AND."""
     action: MergeUpdate | MergeDelete | MergeInsert
 
 

@@ -60,17 +60,19 @@ class DefaultValue(Expression):
 
 @node
 class UnaryOp(Expression):
-    """op: - + or ~."""
+    """An operator with one operand."""
 
     op: str
+    """- + or ~."""
     operand: Expression
 
 
 @node
 class BinaryOp(Expression):
-    """op: + - * / % & | ^."""
+    """An operator between two operands."""
 
     op: str
+    """+ - * / % & | ^."""
     left: Expression
     right: Expression
 
@@ -102,11 +104,13 @@ class When(Expression):
 
 @node
 class Case(Expression):
-    """operand: None for a searched CASE; otherwise: the ELSE value or None."""
+    """CASE."""
 
     operand: Expression | None
+    """None for a searched CASE."""
     whens: list[When]
     otherwise: Expression | None
+    """The ELSE value or None."""
 
 
 @node
@@ -139,13 +143,15 @@ class Iif(Expression):
 
 @node
 class WindowFrame(Expression):
-    """unit: ROWS or RANGE; start, finish: (kind, n), kind in UNBOUNDED PRECEDING, PRECEDING,
-    CURRENT ROW, FOLLOWING, UNBOUNDED FOLLOWING; finish None without BETWEEN.
-    """
+    """ROWS or RANGE of a window."""
 
     unit: str
+    """ROWS or RANGE."""
     start: tuple[str, Expression | None]
+    """(kind, n), kind in UNBOUNDED PRECEDING, PRECEDING, CURRENT ROW, FOLLOWING, UNBOUNDED
+    FOLLOWING."""
     finish: tuple[str, Expression | None] | None
+    """The same; None without BETWEEN."""
 
 
 @node
@@ -226,16 +232,18 @@ class ScalarSubquery(Expression):
 
 @node
 class And(Predicate):
-    """operands: two or more, all must hold."""
+    """Conditions joined by AND."""
 
     operands: list[Predicate]
+    """Two or more, all must hold."""
 
 
 @node
 class Or(Predicate):
-    """operands: two or more, one must hold."""
+    """Conditions joined by OR."""
 
     operands: list[Predicate]
+    """Two or more, one must hold."""
 
 
 @node
@@ -247,9 +255,10 @@ class Not(Predicate):
 
 @node
 class Comparison(Predicate):
-    """op: = <> < > <= >= (the spellings != !< !> are kept as <> >= <=)."""
+    """Two values compared."""
 
     op: str
+    """= <> < > <= >= (the spellings != !< !> are kept as <> >= <=)."""
     left: Expression
     right: Expression
 

@@ -75,10 +75,11 @@ class SetOption(Statement):
 
 @node
 class SetValue(Statement):
-    """SET name value, e.g. LOCK_TIMEOUT 5000, DATEFORMAT dmy; value: Identifier for a bare word."""
+    """SET name value, e.g. LOCK_TIMEOUT 5000, DATEFORMAT dmy."""
 
     name: str
     value: Expression
+    """An Identifier for a bare word."""
 
 
 @node

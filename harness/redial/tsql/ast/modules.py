@@ -47,21 +47,24 @@ class ModuleDefinition(Statement):
 
 @node
 class CreateProcedure(ModuleDefinition):
-    """number: of ``name;number``; body: statements up to the end of the batch."""
+    """CREATE or ALTER PROCEDURE."""
 
     parameters: list[Parameter]
     body: list[Statement]
+    """Statements up to the end of the batch."""
     number: int | None = None
+    """Of ``name;number``."""
     for_replication: bool = False
 
 
 @node
 class CreateScalarFunction(ModuleDefinition):
-    """RETURNS returns; body: the statements between BEGIN and END."""
+    """A function that RETURNS a value."""
 
     parameters: list[Parameter]
     returns: DataType
     body: list[Statement]
+    """The statements between BEGIN and END."""
 
 
 @node
@@ -74,19 +77,21 @@ class CreateInlineFunction(ModuleDefinition):
 
 @node
 class CreateTableFunction(ModuleDefinition):
-    """RETURNS variable TABLE (elements); body: the statements between BEGIN and END."""
+    """A function that RETURNS variable TABLE (elements)."""
 
     parameters: list[Parameter]
     variable: Variable
     elements: list[TableElement]
     body: list[Statement]
+    """The statements between BEGIN and END."""
 
 
 @node
 class CreateView(ModuleDefinition):
-    """columns: None when not given."""
+    """CREATE or ALTER VIEW."""
 
     columns: list[str] | None
+    """None when not given."""
     query: Query
     check_option: bool
 

@@ -57,12 +57,13 @@ class With(Node):
 
 @node
 class Top(Node):
-    """TOP (count) [PERCENT] [WITH TIES]; parenthesised: count stood in parentheses."""
+    """TOP (count) [PERCENT] [WITH TIES]."""
 
     count: Expression
     percent: bool
     with_ties: bool
     parenthesised: bool
+    """The count stood in parentheses."""
 
 
 @node
@@ -102,10 +103,12 @@ class GroupBy(Node):
 
 @node
 class GroupingSet(Node):
-    """kind: ROLLUP, CUBE, GROUPING SETS or TUPLE ("()" and "(a, b)"); items: nested likewise."""
+    """One set of a GROUP BY."""
 
     kind: str
+    """ROLLUP, CUBE, GROUPING SETS or TUPLE ("()" and "(a, b)")."""
     items: list[Expression | GroupingSet]
+    """Nested likewise."""
 
 
 @node

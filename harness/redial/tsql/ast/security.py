@@ -25,10 +25,12 @@ class Securable(Node):
 
 @node
 class PermissionName(Node):
-    """name: upper case, words separated by one blank; columns: () list or None."""
+    """One permission of a list."""
 
     name: str
+    """Upper case, words separated by one blank."""
     columns: list[str] | None
+    """The list in parentheses, or None."""
 
 
 @node
@@ -72,10 +74,11 @@ class CreateUser(Statement):
 
 @node
 class AlterUser(Statement):
-    """ALTER USER name WITH options: NAME, LOGIN, DEFAULT_SCHEMA, PASSWORD."""
+    """ALTER USER name WITH options."""
 
     name: Identifier
     options: list[Option]
+    """NAME, LOGIN, DEFAULT_SCHEMA, PASSWORD."""
 
 
 @node

@@ -138,7 +138,7 @@ class FunctionParser(TokenCursor):
         return Literal(self.starts[i], self.ends[i], "binary", binary_value(self.raw(i)))
 
     def _money(self, i: int) -> Literal:
-        digits = self.raw(i)[1:]
+        digits = self.raw(i)[1:].strip()
         value = Decimal(digits if digits.strip(".") else "0")
         return Literal(self.starts[i], self.ends[i], "money", value)
 
@@ -479,6 +479,7 @@ _SPECIAL: dict[str, Callable[[FunctionParser], Expression]] = {
     "RIGHT": FunctionParser._reserved_call,
     "COALESCE": FunctionParser._reserved_call,
     "NULLIF": FunctionParser._reserved_call,
+    "CURRENT_DATE": FunctionParser._bare_call,
     "CURRENT_TIMESTAMP": FunctionParser._bare_call,
     "CURRENT_USER": FunctionParser._bare_call,
     "SESSION_USER": FunctionParser._bare_call,

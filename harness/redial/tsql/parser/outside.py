@@ -25,7 +25,7 @@ _FORMS: dict[tuple[str, ...], dict[str, str]] = {
         "SAFETY FULL": "database mirroring",
         "SAFETY OFF": "database mirroring",
         "SCOPED CREDENTIAL": "database scoped credentials",
-        "TEMPORAL_HISTORY_RETENTION": "temporal tables",
+        "TEMPORAL_HISTORY_RETENTION": "TEMPORAL_HISTORY_RETENTION of temporal tables",
     },
     ("ALTER", "INDEX"): {
         "ABORT": "resumable index operations",

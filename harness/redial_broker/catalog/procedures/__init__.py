@@ -1,7 +1,7 @@
 """System procedures in Python. Importing the package registers them by name.
 
 Each is called with (session, arguments) and returns its status; result sets go through
-``session.result``. What is known by name and not supported is listed in ``catalog.refused``.
+``session.result``. What is known by name and not supported is listed in ``exec.documented``.
 """
 
 import redial_broker.catalog.procedures.describe
@@ -13,6 +13,7 @@ import redial_broker.catalog.procedures.logs
 import redial_broker.catalog.procedures.misc
 import redial_broker.catalog.procedures.objects
 import redial_broker.catalog.procedures.old_names
+import redial_broker.catalog.procedures.privileges
 import redial_broker.catalog.procedures.properties
 import redial_broker.catalog.procedures.refresh
 import redial_broker.catalog.procedures.renaming

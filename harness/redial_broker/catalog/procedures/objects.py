@@ -10,7 +10,8 @@ from redial_broker.catalog.object_views import seen_objects
 from redial_broker.catalog.procedures.arguments import Call, procedure, result_columns
 from redial_broker.catalog.procedures.patterns import matches, qualified_database
 from redial_broker.catalog.procedures.types import BY_NAME
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.columns import Column
+from redial_broker.engine.storage import Table
 from redial_broker.engine.types import MAX, SqlType
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.ddl.type_facts import SYSNAME_ID, catalog_name, max_length

@@ -15,7 +15,7 @@ from redial_broker.catalog.procedures.arguments import (
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.storage import Table
-from redial_broker.engine.types import Variant, nvarchar
+from redial_broker.engine.types import SYSNAME, Variant, nvarchar
 from redial_broker.exec.ddl.rebuild import all_indexes
 from redial_broker.exec.objects import TABLE_FUNCTIONS, Constraint
 from redial_broker.exec.security import (
@@ -117,7 +117,8 @@ def _change(call: Call, verb: str) -> None:
     session = call.session
     place, item = place_of(session, [call.text(level) for level in _LEVELS])
     database, name = session.database, call.text("name") or ""
-    if not has_permission(session, "ALTER", item):
+    # ALTER or CONTROL (its page); a type has no permission ALTER (GRANT Type Permissions page).
+    if not has_permission(session, "CONTROL" if place[0] == TYPE else "ALTER", item):
         raise SqlError(15135, name)
     key = next(
         (k for k in database.properties if k[:3] == place and k[3].lower() == name.lower()),
@@ -183,4 +184,4 @@ def listed(session: SessionState, args: list[Any]) -> Iterator[RowValues]:
             yield kind.upper() if kind else None, own, name, value
 
 
-TABLE_FUNCTIONS["fn_listextendedproperty"] = (LISTED, listed)
+TABLE_FUNCTIONS["fn_listextendedproperty"] = (LISTED, listed, (SYSNAME,) * 7)

@@ -1,7 +1,7 @@
 """Dates and times: reading text, changing precision, writing text.
 
-Values are naive datetime.datetime (aware for datetimeoffset), date and time; digits beyond the
-microsecond are dropped by our value representation. Styles: "CAST and CONVERT" page.
+Values are naive datetime.datetime (aware for datetimeoffset), date and time; a seventh digit of a
+second makes one of engine.seventh_digit. Styles: "CAST and CONVERT" page.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.seventh_digit import (
+    DIGITS,
+    PER_SECOND,
+    at,
+    cut,
+    moved,
+    rounded,
+    with_fraction,
+)
 from redial_broker.engine.types import SqlType
 
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Convert
-
-differs(
-    "100 nanoseconds",
-    "The last digit of time(7), datetime2(7) and datetimeoffset(7) is always 0: what is read, from "
-    "text or from a driver, ends at the microsecond.",
-)
 
 EPOCH = datetime(1900, 1, 1)
 """Where the days of datetime begin; engine.clock has another, where a test's time begins."""
@@ -33,12 +35,14 @@ _DATETIME_MIN = datetime(1753, 1, 1)
 _SMALL_MAX = datetime(2079, 6, 6, 23, 59, 59)
 _DAY = timedelta(days=1)
 MILLISECOND_DIGITS = 3
-MICROSECOND_DIGITS = 6
+_TEXT_DIGITS = 9
+"""The longest fraction of a second a text may have."""
+
 XML_STYLE = 127
 """The style with a time zone: what is read by it is UTC. Otherwise an offset in a text is dropped
 on the way to datetime2 (date page, examples)."""
 _TICKS_PER_DAY = 300 * 86400
-_MICROSECOND = timedelta(microseconds=1)
+_LEAST_DAYS, _MOST_DAYS = (_DATETIME_MIN - EPOCH).days, (datetime(9999, 12, 31) - EPOCH).days
 
 MONTHS = (
     "January",
@@ -124,10 +128,6 @@ class _Unreadable(Exception):
     """The text is no date; the caller knows which number that is for its target."""
 
 
-def _fraction(digits: str | None) -> int:
-    return int(digits[:6].ljust(6, "0")) if digits else 0
-
-
 def _read_time(match: re.Match[str]) -> time:
     if match["hour"] is None:
         return time()
@@ -138,9 +138,7 @@ def _read_time(match: re.Match[str]) -> time:
         if not 0 <= hour <= 12:
             raise _Unreadable
         hour = hour % 12 + (12 if match["half"][0] in "pP" else 0)
-    return time(
-        hour, int(match["minute"] or 0), int(match["second"] or 0), _fraction(match["fraction"])
-    )
+    return time(hour, int(match["minute"] or 0), int(match["second"] or 0))
 
 
 def _year(text: str) -> int:
@@ -172,8 +170,8 @@ def _offset(text: str | None) -> timezone | None:
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
-def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | None, int]:
-    """date (None when only a time is given), time, offset, number of fraction digits."""
+def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | None, str]:
+    """date (None when only a time is given), time, offset, digits of the second's fraction."""
     for form in _TEXT_FORMS:
         match = form.fullmatch(text)
         if match:
@@ -182,34 +180,25 @@ def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | Non
                 _read_date(match, day_first),
                 clock,
                 _offset(match["zone"]),
-                len(match["fraction"] or ""),
+                match["fraction"] or "",
             )
     match = _YEAR_ONLY.fullmatch(text)
     if match:  # "datetime" page, Unseparated string formats: four digits are a year
-        return date(int(match[1]), 1, 1), time(), None, 0
+        return date(int(match[1]), 1, 1), time(), None, ""
     match = _TIME_ONLY.fullmatch(text)
     if match:
-        return None, _read_time(match), _offset(match["zone"]), len(match["fraction"] or "")
+        return None, _read_time(match), _offset(match["zone"]), match["fraction"] or ""
     if not text.strip():
-        return None, time(), None, 0
+        return None, time(), None, ""
     raise _Unreadable
 
 
-_LONG_FRACTION = re.compile(r"(?<=[0-9]:[0-9]{2})[.:]([0-9]{7,9})|(?<=:[0-9])[.:]([0-9]{7,9})")
-
-
-def _fitting(text: str, target: SqlType) -> str:
-    """The text with at most six digits of a second, rounded to the scale of its type."""
-    match = _LONG_FRACTION.search(text)
-    digits = (match[1] or match[2]) if match else ""
-    if match is None or target.scale > MICROSECOND_DIGITS or not digits[6:].strip("0"):
-        return text
-    unit = 10 ** (len(digits) - target.scale)
-    rounded = (int(digits) + unit // 2) // unit * unit
-    if rounded >= 10 ** len(digits):
-        return text  # up into the next second, which the six digits that are read do as well
-    kept = str(rounded).zfill(len(digits))[:MICROSECOND_DIGITS]
-    return f"{text[: match.start()]}.{kept}{text[match.end() :]}"
+def _units(digits: str, scale: int) -> int:
+    """The fraction of a text in units of 100 ns, rounded to that many digits."""
+    unit = 10 ** (_TEXT_DIGITS - scale)
+    nanoseconds = int(digits.ljust(_TEXT_DIGITS, "0"))
+    rounded_up: int = (nanoseconds + unit // 2) // unit * unit
+    return rounded_up // 100
 
 
 def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[str], Any]:
@@ -219,10 +208,9 @@ def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[
     day_first = style in _DAY_FIRST_STYLES
     legacy = target.name in {"datetime", "smalldatetime"}
     fit = rescale(target)
+    scale = MILLISECOND_DIGITS if legacy else target.scale
 
     def run(text: str) -> Any:
-        if not legacy and target.name != "date":
-            text = _fitting(text, target)
         try:
             day, clock, offset, digits = _read(text, day_first)
         except _Unreadable:
@@ -231,13 +219,15 @@ def from_text(source: SqlType, target: SqlType, style: int | None) -> Callable[[
             if legacy:
                 raise SqlError(242, source.name, target.name) from None
             raise SqlError(241) from None
-        if legacy and digits > 3:
+        if legacy and len(digits) > MILLISECOND_DIGITS:
             raise SqlError(241)
-        if target.name == "time":
-            return fit(clock)
         if target.name == "date":
             return day or _EPOCH_DATE
         moment = datetime.combine(day or _EPOCH_DATE, clock)
+        if digits:
+            moment = _later(moment, _units(digits, scale))
+        if target.name == "time":
+            return moment.time()
         if target.name == "datetimeoffset":
             return fit(moment.replace(tzinfo=offset or UTC))
         if (legacy or style == XML_STYLE) and offset is not None and offset.utcoffset(None):
@@ -264,17 +254,25 @@ def round_datetime(moment: datetime) -> datetime:
 
 
 def _widen_datetime(moment: datetime) -> datetime:
-    """A datetime's 1/300 s as microseconds (compatibility level 130 and later)."""
+    """A datetime's 1/300 s in units of 100 ns (compatibility level 130 and later)."""
     ticks = (moment.microsecond * 3 + 5000) // 10000
-    return moment.replace(microsecond=(ticks * 10000 + 1) // 3)
+    return with_fraction(moment, (ticks * PER_SECOND + 150) // 300)
 
 
-def _round_micros(moment: datetime, scale: int) -> datetime:
-    if scale >= 6:
-        return moment
-    unit = 10 ** (6 - scale)
-    rounded = (moment.microsecond + unit // 2) // unit * unit
-    return moment + timedelta(microseconds=rounded - moment.microsecond)
+def _later(moment: datetime, units: int) -> datetime:
+    """The moment so many units of 100 ns later; behind the last second of all, that second's end."""
+    try:
+        return moved(moment, units)
+    except OverflowError:
+        return with_fraction(moment, PER_SECOND - 1)
+
+
+def _rounded(moment: datetime, scale: int) -> datetime:
+    """The nearest moment of that scale; what would lie behind the year 9999 is cut off."""
+    try:
+        return rounded(moment, scale)
+    except OverflowError:
+        return cut(moment, scale)
 
 
 def rescale(target: SqlType) -> Convert:
@@ -287,10 +285,10 @@ def rescale(target: SqlType) -> Convert:
         half = timedelta(seconds=30)
         return lambda m: (round_datetime(m) + half).replace(second=0, microsecond=0)
     if name == "time":
-        return lambda t: _round_micros(datetime.combine(_EPOCH_DATE, t), scale).time()
-    if name == "date":
-        return lambda d: d
-    return lambda m: _round_micros(m, scale)
+        return lambda t: rounded(at(_EPOCH_DATE, t), scale).time()
+    if name == "date" or scale == DIGITS:
+        return lambda value: value
+    return lambda m: _rounded(m, scale)
 
 
 def between(source: SqlType, target: SqlType) -> Convert:
@@ -321,7 +319,7 @@ def _to_moment(source: SqlType) -> Callable[[Any], datetime]:
     if source.name == "date":
         return lambda value: datetime.combine(value, time())
     if source.name == "time":
-        return lambda value: datetime.combine(_EPOCH_DATE, value)
+        return lambda value: at(_EPOCH_DATE, value)
     if source.name == "datetimeoffset":
         return lambda value: value.replace(tzinfo=None)
     return _widen_datetime if source.name == "datetime" else lambda value: value
@@ -360,8 +358,10 @@ def to_bytes(value: datetime) -> bytes:
 def from_bytes(value: bytes) -> datetime:
     """The datetime of eight stored bytes."""
     padded = value[-8:].rjust(8, b"\x00")
-    ticks = int.from_bytes(padded[4:], "big")
-    moment = EPOCH + timedelta(days=int.from_bytes(padded[:4], "big", signed=True))
+    days, ticks = int.from_bytes(padded[:4], "big", signed=True), int.from_bytes(padded[4:], "big")
+    if not _LEAST_DAYS <= days <= _MOST_DAYS or ticks >= _TICKS_PER_DAY:
+        raise SqlError(210)
+    moment = EPOCH + timedelta(days=days)
     return round_datetime(moment + timedelta(microseconds=(ticks * 10000 + 1) // 3))
 
 
@@ -379,7 +379,9 @@ def seconds_of_day(value: Any) -> float:
                 raise _Unreadable
             if int(match["hour"]) == 0 and (match["half"] or "")[:1] in {"p", "P"}:
                 raise _Unreadable
-            value = _read_time(match)
+            value = with_fraction(
+                _read_time(match), _units(match["fraction"] or "", MILLISECOND_DIGITS)
+            )
         except (_Unreadable, ValueError):
             raise SqlError(241) from None
     seconds: int = value.hour * 3600 + value.minute * 60 + value.second

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time
 from typing import Any
 
+from redial_broker.engine.seventh_digit import digits_of
 from redial_broker.engine.types import SqlType
 
 Text = Callable[[Any], str]
@@ -29,7 +30,7 @@ def moment_text(of: SqlType) -> Text:
     def write(value: Any) -> str:
         if isinstance(value, date) and not isinstance(value, datetime):
             return value.isoformat()
-        fraction = f"{value.microsecond:06}0"[:digits] if value.microsecond else ""
+        fraction = digits_of(value)[:digits]
         tail = f".{fraction}" if fraction.strip("0") else ""
         if isinstance(value, time):
             return f"{value:%H:%M:%S}{tail}"

@@ -168,6 +168,8 @@ def to_money(source: SqlType, target: SqlType) -> Convert:
     kind = group(source)
 
     def fit(number: Decimal) -> Decimal:
+        if not low - 1 <= number <= high + 1:
+            raise SqlError(8115, shown_name(source), target.name)
         rounded = number.quantize(_FOUR_PLACES, context=EXACT)
         if not low <= rounded <= high:
             raise SqlError(8115, shown_name(source), target.name)

@@ -257,7 +257,10 @@ def common_type(left: SqlType, right: SqlType) -> SqlType:
         one, two = as_decimal(winner), as_decimal(loser)
         scale = max(one.scale, two.scale)
         whole = max(one.precision - one.scale, two.precision - two.scale)
-        return decimal_type(min(whole + scale, MAX_PRECISION), min(scale, MAX_PRECISION - whole))
+        name = left.name if group(left) == group(right) else winner.name
+        return decimal_type(
+            min(whole + scale, MAX_PRECISION), min(scale, MAX_PRECISION - whole), name
+        )
     if winner.is_string and (loser.is_string or loser.is_binary):
         return _common_string(winner, loser)
     if winner.is_binary and loser.is_binary and winner.name != "rowversion":

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.seventh_digit import at, digits_of
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.conversion.dates import EPOCH, MONTHS
 
@@ -73,7 +74,7 @@ def _moment(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
     if isinstance(value, time):
-        return datetime.combine(EPOCH.date(), value)
+        return at(EPOCH.date(), value)
     return datetime.combine(value, time())
 
 
@@ -84,7 +85,7 @@ def _digits(source: SqlType) -> int:
 def _fraction(moment: datetime, digits: int, separator: str = ".") -> str:
     if not digits:
         return ""
-    return separator + f"{moment.microsecond:06}0"[:digits]
+    return separator + digits_of(moment)[:digits]
 
 
 def _offset(moment: datetime) -> str:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError, not_created
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.storage import Table
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.ddl.constraints import (

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column, Computed
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.engine.storage import Column, Computed
 from redial_broker.exec.compiler import calls_function
 from redial_broker.exec.ddl.row_expressions import names_of
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Check
 from redial_broker.engine.errors import BATCH, SqlError, followed, not_created
-from redial_broker.engine.storage import Check, Table
+from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database

@@ -27,11 +27,13 @@ def empty_cache(session: SessionState, given: list[Any], options: set[str]) -> N
 
 
 def check_identity(session: SessionState, given: list[Any], options: set[str]) -> None:
-    """CHECKIDENT (table [, NORESEED | RESEED [, value]]). Raises 2501, 7997.
+    """CHECKIDENT (table [, NORESEED | RESEED [, value]]). Raises 2501, 2560, 7997.
 
     A table that has never had a row gives ``value`` itself to its next row, any other one the value
     after it (DBCC CHECKIDENT page).
     """
+    if not given:
+        raise SqlError(2583)
     table = _table(session, str(given[0]))
     if table.identity_column is None:
         raise SqlError(7997, table.name)
@@ -46,6 +48,8 @@ def check_identity(session: SessionState, given: list[Any], options: set[str]) -
     mode = str(given[1]).upper() if len(given) > 1 else "RESEED"
     behind = best is not None and current is not None and (best - current) * step > 0
     if len(given) > 2:
+        if not isinstance(given[2], int | Decimal):
+            raise SqlError(2560, 3)
         value = int(given[2])
         following = value if fresh else value + step
     elif mode != "NORESEED" and behind and best is not None:

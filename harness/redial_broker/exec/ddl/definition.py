@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation, may_be_collation
+from redial_broker.engine.columns import Check, Column
 from redial_broker.engine.errors import SqlError, not_created
-from redial_broker.engine.storage import Check, Column
 from redial_broker.engine.types import INT, MAX
 from redial_broker.exec.conversion import resolve_type
 from redial_broker.exec.conversion.rules import OLD_LARGE
@@ -22,6 +22,7 @@ from redial_broker.exec.ddl.options import exact
 from redial_broker.exec.ddl.row_expressions import (
     RowExpressions,
     default_value,
+    filters,
     names_of,
     refuse_parts,
     used_names,
@@ -341,7 +342,7 @@ class DefinitionBuilder:
     def index(self, node: ast.TableIndex, column: Column | None) -> None:
         """INDEX name (...) inside a table definition."""
         ordinals = self.ordinals(node, node.columns, column)
-        where, text, bind = self.filter(node.where)
+        where, text, bind = self.filter(node.where, node.name or "")
         self.keys.append(
             KeySpec(
                 node.name,
@@ -373,10 +374,15 @@ class DefinitionBuilder:
         self.checks.append(Check(name, accepts, text, owner, names, bind))
 
     # ------------------------------------------------------------------ helpers
-    def filter(self, node: Any) -> tuple[Any, str, Any]:
-        """WHERE of a filtered index: (predicate over rows, its text, how to bind it anew)."""
+    def filter(self, node: Any, index: str) -> tuple[Any, str, Any]:
+        """WHERE of a filtered index: (predicate over rows, its text, how to bind it anew).
+
+        Raises 10735 for anything but columns compared with constants (CREATE INDEX page).
+        """
         if node is None:
             return None, "", None
+        if not filters(node):
+            raise self.context.fail(node, SqlError(10735, index, self.table, aborts="batch"))
         condition = self.expressions.condition(node)
 
         def bind(columns: list[Column]) -> Callable[[tuple[Any, ...]], bool]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redial.tsql import ast
+from redial_broker.engine.state import definition
 from redial_broker.exec.registry import describe
 
 
@@ -90,6 +91,7 @@ _OTHERS: dict[type, str] = {
 }
 
 
+@definition()
 @dataclass(frozen=True, slots=True)
 class DdlEvent:
     """One event."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import BATCH, SqlError, followed, not_created
-from redial_broker.engine.storage import Column, Index, Table
+from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import dotted, lock_definition, refuse_taken

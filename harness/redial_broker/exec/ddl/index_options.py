@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redial.tsql import ast
+from redial_broker.engine.columns import PLAIN_OPTIONS, IndexOptions
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import PLAIN_OPTIONS, IndexOptions
 from redial_broker.exec.ddl.options import number, word
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def index_spec(context: Context, table: Table, node: ast.CreateIndex, options: A
     included = builder.included(node.include)
     if set(included) & set(ordinals) or len(set(included)) != len(included):
         raise SqlError(1909)
-    where, text, bind = builder.filter(node.where)
+    where, text, bind = builder.filter(node.where, node.name)
     return KeySpec(
         node.name,
         ordinals,

@@ -125,6 +125,8 @@ def login_options(options: list[ast.Option], context: Context) -> dict[str, Any]
         if option.name in {"PASSWORD", "DEFAULT_DATABASE", "NAME", "OLD_PASSWORD"}:
             read_text_option(option, context, found)
         elif option.name == "SID":
+            if not isinstance(getattr(option.value, "value", None), bytes):
+                raise context.fail(option, SqlError(102, word(option.value), aborts="batch"))
             found["SID"] = option.value.value
         elif option.name == "CHECK_POLICY":
             found["CHECK_POLICY"] = word(option.value).upper() == "ON"

@@ -25,7 +25,7 @@ from redial_broker.exec.ddl.common import (
 from redial_broker.exec.ddl.functions import check_body
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.options import word
-from redial_broker.exec.ddl.probing import probe, probe_procedure
+from redial_broker.exec.ddl.probing import probe, probe_module
 from redial_broker.exec.ddl.views import bind_view
 from redial_broker.exec.dependencies import names_in, refuse_bound
 from redial_broker.exec.execute import procedure_program
@@ -132,9 +132,11 @@ def create_module(node: Any, context: Context) -> Run:
         if isinstance(module, View):
             bind_view(session, module)
         elif isinstance(module, Procedure):
-            probe_procedure(session, module, database)
+            probe_module(
+                session, module, database, lambda: procedure_program(session, module, database)
+            )
         elif isinstance(module, Function):
-            probe(session, function_program(session, module))
+            probe_module(session, module, database, lambda: function_program(session, module))
             if kind == "INLINE FUNCTION":
                 check_inline(session, module)
         elif isinstance(module, View):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
 
 
 def word(value: Any) -> str:
@@ -17,6 +18,8 @@ def word(value: Any) -> str:
         return value.name
     if isinstance(value, bool):
         return "ON" if value else "OFF"
+    if isinstance(value, ast.UnaryOp):
+        return value.op  # what a syntax error names
     return "" if value is None else str(value)
 
 
@@ -28,5 +31,8 @@ def exact(value: Any) -> Any:
 
 
 def number(value: Any) -> int:
-    """An option's value as a whole number, with its sign."""
-    return int(exact(value))
+    """An option's value as a whole number, with its sign. Raises 102 for what is none."""
+    found = exact(value)
+    if not isinstance(found, int):
+        raise SqlError(102, word(value), aborts="batch")
+    return found

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.exec.context import Context
-from redial_broker.exec.execute import procedure_program
 from redial_broker.exec.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from redial_broker.exec.database import Database
-    from redial_broker.exec.objects import Procedure
+    from redial_broker.exec.objects import Module
     from redial_broker.exec.server import Server
     from redial_broker.exec.session import SessionState
 
@@ -57,11 +56,11 @@ _PROBED: set[str] = set()
 
 @contextmanager
 def unprobed(server: Server) -> Iterator[None]:
-    """Inside, CREATE compiles no procedure whose text this process has compiled inside before.
+    """Inside, CREATE compiles no module whose text this process has compiled inside before.
 
     For those who install the same scripts in many instances: half the time of an installation goes
-    into finding out again that its procedures can be compiled. A procedure is compiled at its first
-    call then; what CREATE would have found is found there.
+    into finding out again that its procedures, functions and triggers can be compiled. They are
+    compiled at their first call then; what CREATE would have found is found there.
     """
     if len(_PROBED) > PROBED:
         _PROBED.clear()
@@ -72,13 +71,18 @@ def unprobed(server: Server) -> Iterator[None]:
         server.probed = None
 
 
-def probe_procedure(session: SessionState, procedure: Procedure, database: Database) -> None:
-    """``probe``, but for a text that is known (``unprobed``)."""
+def probe_module(
+    session: SessionState, module: Module, database: Database, program: Callable[[], Program]
+) -> None:
+    """``probe``, but for a text that is known (``unprobed``).
+
+    program: compiles the module's, where it has to be looked at.
+    """
     known = database.server.probed if database.server is not None else None
-    text = procedure.source.text
+    text = module.source.text
     if known is not None and text in known:
         return
-    probe(session, procedure_program(session, procedure, database))
+    probe(session, program())
     if known is not None:
         known.add(text)
 

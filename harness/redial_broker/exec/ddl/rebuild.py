@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from redial_broker.engine.columns import Check, Column
 from redial_broker.engine.errors import SqlError, not_created
-from redial_broker.engine.storage import Check, Column, Index, Table
+from redial_broker.engine.storage import Index, Table
 from redial_broker.exec.ddl.shape import KeySpec, new_index
 
 if TYPE_CHECKING:

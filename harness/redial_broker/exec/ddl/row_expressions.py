@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.collation import find_collation
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Column
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.compiler import calls_function
 from redial_broker.exec.context import Context
@@ -32,14 +32,45 @@ if TYPE_CHECKING:
 
 
 def refuse_parts(context: Context, node: ast.Node, *, default: bool = False) -> None:
-    """1046, 175 and 128: what neither CHECK nor DEFAULT holds, and columns in a DEFAULT."""
+    """112, 1046, 175 and 128: what neither CHECK nor DEFAULT holds, and columns in a DEFAULT."""
     for part in node.walk():
+        if isinstance(part, ast.Variable):
+            creates = isinstance(context.statement, ast.CreateTable)
+            shown = "CREATE TABLE" if creates else "ALTER TABLE"
+            raise context.fail(part, SqlError(112, shown, aborts="batch"))
         if isinstance(part, ast.Query):
             raise context.fail(part, SqlError(1046, aborts="scope"))
         if is_aggregate(part):
             raise context.fail(part, SqlError(175, aborts="scope"))
         if default and isinstance(part, ast.ColumnRef):
             raise context.fail(part, SqlError(128, ".".join(part.parts), aborts="scope"))
+
+
+def filters(node: ast.Node) -> bool:
+    """Whether a filtered index may have this predicate: comparisons of a column with constants, IN
+    a list of them, IS NULL, joined by AND.
+    """
+    if isinstance(node, ast.And):
+        return all(filters(part) for part in node.children())
+    if isinstance(node, ast.IsNull):
+        return isinstance(node.operand, ast.ColumnRef)
+    if isinstance(node, ast.InList):
+        listed = isinstance(node.operand, ast.ColumnRef) and all(map(_constant, node.items))
+        return listed and not node.negated
+    if not isinstance(node, ast.Comparison):
+        return False
+    return any(
+        isinstance(one, ast.ColumnRef) and _constant(other)
+        for one, other in ((node.left, node.right), (node.right, node.left))
+    )
+
+
+def _constant(node: ast.Node) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return node.op in "+-" and _constant(node.operand)
+    if isinstance(node, ast.Cast):
+        return _constant(node.operand)
+    return isinstance(node, ast.Literal) and node.kind != "null"
 
 
 def names_of(node: ast.Node) -> frozenset[str]:

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from redial_broker.engine.columns import BY_TEXT, PLAIN_OPTIONS, Check, Column, IndexOptions
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import PLAIN_OPTIONS, Check, Column, Index, IndexOptions, Table
+from redial_broker.engine.state import definition
+from redial_broker.engine.storage import Index, Table
 
 if TYPE_CHECKING:
     from redial_broker.engine.kernel import Engine
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 
+@definition(where=BY_TEXT, bind=BY_TEXT)
 @dataclass(slots=True)
 class KeySpec:
     """One key or index to be built."""
@@ -63,6 +66,7 @@ def new_index(table: Table, spec: KeySpec, hobt_id: int) -> Index:
     return index
 
 
+@definition(foreign="a type has none, and a table shows its constraints itself")
 @dataclass(slots=True)
 class TableDefinition:
     """Columns, keys and checks of a table that may exist many times."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Statistic
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Statistic, Table
+from redial_broker.engine.storage import Table
 from redial_broker.exec.context import Context
 from redial_broker.exec.ddl.common import dotted
 from redial_broker.exec.ddl.drop import drops

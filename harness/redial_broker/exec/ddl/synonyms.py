@@ -39,7 +39,16 @@ def create_synonym(node: ast.CreateSynonym, context: Context) -> Run:
         lock_definition(session, transaction, database, number)
         database.put(
             transaction,
-            Synonym(node.name.name, schema.name, number, "SYNONYM", 0, node.target, database),
+            Synonym(
+                node.name.name,
+                schema.name,
+                number,
+                "SYNONYM",
+                0,
+                node.target,
+                database,
+                node.target.parts,
+            ),
         )
 
     return run

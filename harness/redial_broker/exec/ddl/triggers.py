@@ -14,7 +14,7 @@ from redial_broker.exec.ddl.common import dotted, lock_definition, refuse_taken
 from redial_broker.exec.ddl.ddl_triggers import switch_ddl_triggers
 from redial_broker.exec.ddl.modules import definition_text, execute_as, refuse_options
 from redial_broker.exec.ddl.naming import check_length
-from redial_broker.exec.ddl.probing import probe
+from redial_broker.exec.ddl.probing import probe_module
 from redial_broker.exec.dml.targets import view_table
 from redial_broker.exec.objects import Trigger, View
 from redial_broker.exec.registry import Run, compiles
@@ -67,7 +67,12 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
             database,
             disabled=old.disabled if old is not None else False,
         )
-        probe(session, trigger_program(session, trigger, parent_columns(parent, context)))
+        probe_module(
+            session,
+            trigger,
+            database,
+            lambda: trigger_program(session, trigger, parent_columns(parent, context)),
+        )
         database.put(transaction, trigger)
         transaction.log_used += 500
 

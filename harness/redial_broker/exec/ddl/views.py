@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import NotSupported, SqlError
-from redial_broker.engine.storage import Column
 from redial_broker.exec.context import Context
 from redial_broker.exec.dependencies import schema_bound
 from redial_broker.exec.expressions.scope import Scope

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.storage import Table
 from redial_broker.engine.types import ResultColumn, SqlType
 from redial_broker.exec.context import Context
@@ -56,6 +57,13 @@ _ALIASES = {
 """Types whose values travel alike, so that one may be declared and the other sent."""
 
 
+@definition(
+    node="no search has bulk loads",
+    source="no search has bulk loads",
+    database="no search has bulk loads",
+    version="no search has bulk loads",
+    load="no search has bulk loads",
+)
 @dataclass(frozen=True, slots=True)
 class PendingBulk:
     """Where the rows of the session's next request go."""

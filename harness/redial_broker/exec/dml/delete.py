@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.completions import DELETE
 from redial_broker.exec.context import Context
 from redial_broker.exec.dml.changes import ChangeCompiler
 from redial_broker.exec.dml.firing import statement_triggers
@@ -22,11 +23,6 @@ from redial_broker.exec.switches import value
 if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
-
-DELETE = 0xC4
-"""Command code of a DELETE in its DONE token."""
-
-TRUNCATE = 0xDA
 
 
 @compiles(ast.Delete)
@@ -100,6 +96,6 @@ def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
             assert identity is not None  # it is the identity column
             seed = identity[0]
             session.engine.journal.assign(transaction, table, "next_identity", seed)
-        session.done(TRUNCATE, 0)
+        session.set_rowcount(0)
 
     return run

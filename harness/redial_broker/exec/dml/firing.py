@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.calls import module_principal
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 NONE_UPDATED: frozenset[int] = frozenset()
 
 
+@definition(
+    columns="of the table it is on",
+    images="the frames of its triggers show them",
+    transaction="the session's",
+    then="the session shows it",
+)
 @dataclass(frozen=True, slots=True)
 class Firing:
     """A statement whose triggers run; every trigger's frame carries it, nothing ever changes it.

@@ -15,10 +15,11 @@ from redial_broker.engine.access import ESCALATION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
 from redial_broker.engine.switches import value
+from redial_broker.exec.completions import INSERT
 from redial_broker.exec.context import Context
 from redial_broker.exec.dml.firing import statement_triggers
 from redial_broker.exec.dml.nested import nested_source
-from redial_broker.exec.dml.output import Outputs
+from redial_broker.exec.dml.output import Outputs, each
 from redial_broker.exec.dml.references import references
 from redial_broker.exec.dml.rows import (
     InsertColumns,
@@ -58,9 +59,6 @@ if TYPE_CHECKING:
 
     MakeRows = Callable[[Any, Any, Table], list[RowValues]]
     """(session, variables, table) -> the new rows, everything read that has to be read."""
-
-INSERT = 0xC3
-"""Command code of an INSERT in its DONE token."""
 
 MAX_ROWS = 1000
 """Row values one INSERT ... VALUES may have (table value constructor page)."""
@@ -137,6 +135,7 @@ def insert_writer(
     """
     check = checker(target, "INSERT", constraints=manner.constraints)
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
+    told = outputs.client is not None
     nothing = (None,) * len(target.table.columns)
     name = target.table.name
     has_identity = target.table.identity_column is not None
@@ -165,16 +164,14 @@ def insert_writer(
         writes = Writes(session, variables, target)
         left_out: list[RowValues] = []
 
+        enter = entering(session, writes, check, left_out)
+
         def changes() -> None:
+            if told:
+                each(rows, enter, lambda row: row + nothing)
+                return
             for row in rows:
-                if check is not None:
-                    check(session, row)
-                try:
-                    writes.insert(row)
-                except SqlError as error:
-                    if not error.ignored:
-                        raise
-                    left_out.append(row)
+                enter(row)
 
         writes.all(changes)
         if left_out:
@@ -192,6 +189,27 @@ def insert_writer(
         return None
 
     return write, outputs.watched
+
+
+def entering(
+    session: SessionState,
+    writes: Writes,
+    check: Callable[[SessionState, RowValues], None] | None,
+    left_out: list[RowValues],
+) -> Callable[[RowValues], None]:
+    """Check and write one row; one that IGNORE_DUP_KEY refuses goes to ``left_out``."""
+
+    def enter(row: RowValues) -> None:
+        if check is not None:
+            check(session, row)
+        try:
+            writes.insert(row)
+        except SqlError as error:
+            if not error.ignored:
+                raise
+            left_out.append(row)
+
+    return enter
 
 
 def without(

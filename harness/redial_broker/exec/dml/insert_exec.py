@@ -8,11 +8,12 @@ all that the called module does stands or falls with the INSERT ("INSERT" page: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.state import definition
 from redial_broker.engine.types import ResultColumn
 from redial_broker.exec.compiler import ProgramCompiler
 from redial_broker.exec.context import Context
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 
-@dataclass(slots=True)
+@definition(frame="shown by its depth", transaction="the session's")
+@dataclass(frozen=True, slots=True)
 class Capture:
     """Result sets on their way into a table instead of to the client."""
 
@@ -45,8 +47,9 @@ class Capture:
     """The autocommit one it began."""
     trancount: int = 0
     """As it was when the call began."""
-    sets: list[tuple[list[ResultColumn], list[RowValues]]] = field(default_factory=list)
-    """(columns, rows) per result set."""
+    sets: tuple[tuple[list[ResultColumn], list[RowValues]], ...] = ()
+    """(columns, rows) per result set. Never changed, only replaced: what a step has caught is taken
+    back with it."""
 
     def active(self, session: SessionState) -> bool:
         """Whether what the session now produces belongs to the INSERT."""
@@ -73,9 +76,11 @@ class Capture:
         if self.transaction is not None and session.transaction is self.transaction:
             session.rollback()
 
-    def add(self, columns: list[ResultColumn], rows: list[RowValues]) -> None:
+    def add(
+        self, session: SessionState, columns: list[ResultColumn], rows: list[RowValues]
+    ) -> None:
         """Take one result set."""
-        self.sets.append((columns, list(rows)))
+        session.insert_exec = replace(self, sets=(*self.sets, (columns, list(rows))))
 
 
 @flow(ast.Insert)

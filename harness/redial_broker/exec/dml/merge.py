@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.completions import MERGE
 from redial_broker.exec.context import Context
 from redial_broker.exec.dml.firing import cascaded, start, statement_triggers
 from redial_broker.exec.dml.insert import check_identity_insert
@@ -24,7 +25,7 @@ from redial_broker.exec.dml.merge_actions import (
     Actions,
     check_clauses,
 )
-from redial_broker.exec.dml.output import Outputs
+from redial_broker.exec.dml.output import Outputs, each
 from redial_broker.exec.dml.references import Effect, references
 from redial_broker.exec.dml.rows import changed_row, note_identity
 from redial_broker.exec.dml.targets import Writes, checker, lock_for_write
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from redial_broker.engine.storage import Table
     from redial_broker.exec.closures import Values
     from redial_broker.exec.session import SessionState
-
-MERGE = 0x117
-"""Command code of a MERGE in its DONE token."""
 
 
 @dataclass(slots=True)
@@ -98,7 +96,7 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
             lock_for_write(session, target.at(variables), NO_HINTS, INSERT, target.securables)
         session.refuse_rowcount("MERGE")
         work = variables[:] if slots else variables
-        found = plan.find(session, work)
+        found = plan.find(session, work, client=outputs.client is not None)
         if plan.instead:
             plan.fire(session, found, instead=True)
             return SWITCH
@@ -109,7 +107,7 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
             outputs.deliver(
                 session,
                 variables,
-                [(*row, *new, *old, action.kind) for action, row, _, old, new in found.changes],
+                [image(change) for change in found.changes],
             )
         if plan.fire(session, found, instead=False):
             return SWITCH
@@ -117,6 +115,12 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
         return None
 
     return outputs.watched(run)
+
+
+def image(change: tuple[Any, ...]) -> RowValues:
+    """What OUTPUT sees of a change."""
+    action, row, _, old, new = change
+    return (*row, *new, *old, action.kind)
 
 
 class _Plan:
@@ -153,8 +157,11 @@ class _Plan:
         self.instead = bool(replaced)
 
     # ------------------------------------------------------------------ what to do
-    def find(self, session: SessionState, variables: Values) -> Found:
-        """Choose the action of each joined row. Raises 8672 for a row changed twice."""
+    def find(self, session: SessionState, variables: Values, *, client: bool) -> Found:
+        """Choose the action of each joined row. Raises 8672 for a row changed twice.
+
+        client: hears of rows before one that fails.
+        """
         found = Found()
         table = self.target.at(variables)
         seen: set[tuple[Any, ...]] = set()
@@ -172,10 +179,18 @@ class _Plan:
         limit = self.matching.limit
         if limit is not None:
             del found.changes[limit(session, variables, len(found.changes)) :]
-        found.changes = [
-            (action, row, key, old, self._new(session, variables, action, row, old, table))
-            for action, row, key, old, _ in found.changes
-        ]
+        chosen, found.changes = found.changes, []
+
+        def work_out(change: tuple[Any, ...]) -> None:
+            action, row, key, old, _ = change
+            new = self._new(session, variables, action, row, old, table)
+            found.changes.append((action, row, key, old, new))
+
+        if client:
+            each(chosen, work_out, lambda change: image(found.changes[chosen.index(change)]))
+        else:
+            for change in chosen:
+                work_out(change)
         return found
 
     def _new(

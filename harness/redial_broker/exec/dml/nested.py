@@ -33,7 +33,7 @@ class Grabbed:
         """Nothing of the inner change goes to the client."""
         return True
 
-    def add(self, columns: list[Any], rows: list[RowValues]) -> None:
+    def add(self, session: SessionState, columns: list[Any], rows: list[RowValues]) -> None:
         """Take the rows of the OUTPUT clause."""
         self.rows += rows
 

@@ -5,9 +5,9 @@ Source: "OUTPUT clause" page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
@@ -33,7 +33,7 @@ from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
 from redial_broker.exec.query.blocks import projection
 from redial_broker.exec.query.hints import NO_HINTS
-from redial_broker.exec.query.metered import made
+from redial_broker.exec.query.metered import before, made
 from redial_broker.exec.query.rowset import QueryColumn, query_scope
 from redial_broker.exec.query.sources import Source, table_columns
 from redial_broker.exec.query.statement import begun
@@ -103,19 +103,26 @@ class Outputs:
         """The statement; when it fails while it runs its client has been told the columns, and
         the rows before the one whose expressions fail (F-533).
         """
-        told = next((item for item in self.items if item.into is None), None)
-        if told is None:
+        if self.client is None:
             return run
-        client = told
+        client = self.client
 
         def watch(session: SessionState, variables: Values) -> int | None:
             try:
                 return run(session, variables)
             except SqlError as error:
+                if error.reached and error.partial is None:
+                    rows = before(session, variables, error.reached, client.project)
+                    error.partial = (client.project, rows)
                 begun(session, client.columns, error, client.project)
                 raise
 
         return watch
+
+    @property
+    def client(self) -> Output | None:
+        """The clause whose rows go to the client."""
+        return next((item for item in self.items if item.into is None), None)
 
     def deliver(self, session: SessionState, variables: Values, rows: list[RowValues]) -> None:
         """Send or store what the clauses make of the changed rows."""
@@ -125,6 +132,23 @@ class Outputs:
                 session.result(item.columns, found)
             else:
                 item.into(session, variables, found)
+
+
+_T = TypeVar("_T")
+
+
+def each(
+    rows: Iterable[_T], step: Callable[[_T], object], image: Callable[[_T], RowValues]
+) -> None:
+    """Take a step for each row, of which a client is told should a later one fail (F-533)."""
+    done: list[_T] = []
+    try:
+        for row in rows:
+            step(row)
+            done.append(row)
+    except SqlError as error:
+        error.reached = [image(row) for row in done]
+        raise
 
 
 def _is_action(node: ast.Node) -> bool:

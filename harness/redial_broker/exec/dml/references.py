@@ -182,13 +182,14 @@ def search(table: Table, ordinals: set[int]) -> tuple[Index, int]:
 # ---------------------------------------------------------------------- one statement
 @dataclass(slots=True)
 class Effect:
-    """What a cascade did to a table: event, new and old rows, ordinals changed. For its triggers."""
+    """What a cascade did to a table, for its triggers."""
 
     table: Table
     event: str
     inserted: list[RowValues]
     deleted: list[RowValues]
     ordinals: frozenset[int]
+    """Of the columns changed."""
 
 
 class References:

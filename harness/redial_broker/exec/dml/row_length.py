@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.storage import Table
 from redial_broker.engine.types import MAX, SqlType
 from redial_broker.exec.conversion.rules import OLD_LARGE
 from redial_broker.exec.ddl.type_facts import max_length

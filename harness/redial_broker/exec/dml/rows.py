@@ -8,8 +8,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.storage import Table
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.numbers import BOUNDS
 from redial_broker.exec.dml.targets import Target, checker

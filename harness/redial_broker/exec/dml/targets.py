@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.storage import Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec.dml.key_length import key_check

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.completions import UPDATE
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.dml.changes import Change, ChangeCompiler
 from redial_broker.exec.dml.firing import statement_triggers
 from redial_broker.exec.dml.methods import column_method
-from redial_broker.exec.dml.output import Outputs
+from redial_broker.exec.dml.output import Outputs, each
 from redial_broker.exec.dml.references import references
 from redial_broker.exec.dml.rows import assignment, changed_row, next_version
 from redial_broker.exec.dml.targets import Target, Writes, checker
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Convert, Fn, Values
     from redial_broker.exec.session import SessionState
 
-UPDATE = 0xC5
-"""Command code of an UPDATE in its DONE token."""
-
 
 @compiles(ast.Update)
 def compile_update(node: ast.Update, context: Context) -> Run:
@@ -46,7 +44,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     outputs = Outputs(
         node.outputs, target, context, change.others, base, inserted=True, deleted=True
     )
-    moves = moves_keys(target, assignments.ordinals)
+    moves, told = moves_keys(target, assignments.ordinals), outputs.client is not None
     securables, positioned = target.securables, change.positioned
     columns = column_numbers(assignments.ordinals) if len(securables) == 1 else ()
     apply, slots = assignments.apply, assignments.slots
@@ -55,6 +53,13 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         node, target, "UPDATE", context, assignments.ordinals, keys is not None
     )
 
+    def new_of(session: SessionState, work: Values, item: RowValues, table: Table) -> RowValues:
+        row, _, old = item
+        new: RowValues = apply(session, work, row, old, table)
+        if check is not None:
+            check(session, new)
+        return new
+
     def run(session: SessionState, variables: Values) -> int | None:
         if session.user is not None:
             for securable in securables:
@@ -62,19 +67,22 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         found = session.limited(read(session, variables))
         table = target.at(variables)
         work = variables[:] if slots else variables
-        changed = [
-            (row, key, old, apply(session, work, row, old, table)) for row, key, old in found
-        ]
+        if told:
+            changed = one_by_one(found, lambda item: new_of(session, work, item, table))
+        else:
+            changed = [
+                (row, key, old, apply(session, work, row, old, table)) for row, key, old in found
+            ]
         if triggers is not None and triggers.replaced(session):
             triggers.fire_instead(
                 session, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed]
             )
             return SWITCH
-        if check is not None:
+        if check is not None and not told:
             for _, _, _, new in changed:
                 check(session, new)
         writes = Writes(session, variables, target)
-        writes.all(lambda: write(writes, changed, moves))
+        writes.all(lambda: (write_told if told else write)(writes, changed, moves))
         effects = (
             keys.updated(session, writes.transaction, [(old, new) for *_, old, new in changed])
             if keys is not None and changed
@@ -83,7 +91,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         for slot in slots:
             variables[slot] = work[slot]
         if outputs:
-            outputs.deliver(session, variables, [row + new + old for row, _, old, new in changed])
+            outputs.deliver(session, variables, [image(item) for item in changed])
         if positioned is not None:
             for *_, new in changed:
                 positioned.changed(session, variables, new)
@@ -97,6 +105,23 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     return outputs.watched(run)
 
 
+def image(item: RowValues) -> RowValues:
+    """What OUTPUT sees of a changed row."""
+    row, _, old, new = item
+    return (*row, *new, *old)
+
+
+def one_by_one(found: list[RowValues], new_of: Callable[[RowValues], RowValues]) -> list[RowValues]:
+    """Work out and check row by row: a client is told of those before one that fails."""
+    changed: list[RowValues] = []
+    each(
+        found,
+        lambda item: changed.append((*item, new_of(item))),
+        lambda item: image(changed[found.index(item)]),
+    )
+    return changed
+
+
 def write(writes: Writes, changed: list[RowValues], moves: bool) -> None:
     """Write new rows. moves: keys change, so several rows may trade places: out first, then in."""
     if moves and len(changed) > 1:
@@ -107,6 +132,16 @@ def write(writes: Writes, changed: list[RowValues], moves: bool) -> None:
         return
     for _, key, _, new in changed:
         writes.update(key, new)
+
+
+def write_told(writes: Writes, changed: list[RowValues], moves: bool) -> None:
+    """The same for a client who is told of the rows before one that fails."""
+    if moves and len(changed) > 1:
+        for _, key, _, _ in changed:
+            writes.delete(key)
+        each(changed, lambda item: writes.insert(item[3]), image)
+        return
+    each(changed, lambda item: writes.update(item[1], item[3]), image)
 
 
 def moves_keys(target: Target, ordinals: set[int]) -> bool:

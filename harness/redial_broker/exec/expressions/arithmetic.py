@@ -64,6 +64,8 @@ def binary_operation(op: str, left: Expr, right: Expr) -> Expr:
     """left op right; also behind ``SET @v += value``. Raises 402, 8117 or 206 for types."""
     if left.untyped and right.untyped:
         return constant(None, INT)
+    if "sql_variant" in {left.type.name, right.type.name}:
+        raise _variant_refusal(op, left, right)
     if left.untyped:
         left = constant(None, right.type)
     if right.untyped:
@@ -80,7 +82,7 @@ def binary_operation(op: str, left: Expr, right: Expr) -> Expr:
     if kinds & {"datetime", "moment", "date", "time"}:
         return _date_arithmetic(op, left, right)
     winner = higher(left.type, right.type)
-    if not is_number(winner) or kinds & {"guid", "xml", "variant"}:
+    if not is_number(winner) or kinds & {"guid", "xml"}:
         raise _mismatch(op, left.type, right.type)
     if left.type.name == right.type.name == "bit":
         raise _mismatch(op, left.type, right.type)
@@ -100,6 +102,24 @@ def _mismatch(op: str, left: SqlType, right: SqlType) -> SqlError:
     if left.name == right.name and op not in "&|^":
         return SqlError(8117, shown_name(left), name, aborts="scope")
     return SqlError(402, shown_name(left), shown_name(right), name, aborts="scope")
+
+
+def _variant_refusal(op: str, left: Expr, right: Expr) -> SqlError:
+    """No operator takes a sql_variant; beside a number it is the missing conversion (F-538)."""
+    both = [left, right]
+    others = [side for side in both if side.type.name != "sql_variant"]
+    number = next((side for side in others if not side.untyped and is_number(side.type)), None)
+    if op in "+-*/" and number is not None and number.type.name != "bit":
+        return SqlError(257, "sql_variant", shown_name(number.type), state=3, aborts="scope")
+    name = _OPERATOR_NAMES[op]
+    if op in "&|^" and not others:
+        return SqlError(8117, "sql_variant", name, aborts="scope")
+    return SqlError(
+        402,
+        *("NULL" if side.untyped else shown_name(side.type) for side in both),
+        name,
+        aborts="scope",
+    )
 
 
 def _as_number(side: Expr, winner: SqlType) -> Expr:
@@ -216,6 +236,8 @@ def _decimal_operation(op: str) -> Callable[[Decimal, Decimal], Decimal]:
 
 def _decimal(op: str, left: Expr, right: Expr) -> Expr:
     of = result_shape(op, _shape(left), _shape(right))
+    if "numeric" in {left.type.name, right.type.name}:
+        of = decimal_type(of.precision, of.scale, "numeric")
     limit = Decimal(10) ** (of.precision - of.scale)
     compute, truncate, scale = _decimal_operation(op), op == "/", of.scale
 

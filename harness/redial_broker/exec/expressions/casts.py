@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.collation import Collation
-from redial_broker.engine.types import SqlType
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import INT, SqlType
 from redial_broker.exec.conversion import bare, explicit_conversion, resolve_type
 from redial_broker.exec.conversion.declared import CAST
+from redial_broker.exec.conversion.rules import is_number, shown_name
 from redial_broker.exec.expressions.expr import Expr, closure, constant, fold
+from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.functions.cultures import parse_cast
@@ -54,6 +57,10 @@ def _style(node: ast.Cast, scope: Scope) -> Any:
     if node.style is None:
         return None
     style = compile_expression(node.style, scope)
+    if not style.untyped:
+        if not is_number(style.type):
+            raise SqlError(8116, shown_name(style.type), 3, node.function.lower(), aborts="scope")
+        style = converted(style, INT)
     if not style.constant:
         return style.fn
     return None if style.value is None else int(style.value)

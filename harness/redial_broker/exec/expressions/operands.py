@@ -47,7 +47,7 @@ def decimal_type_of(value: Decimal) -> SqlType:
     exponent = int(power)  # a letter only of a value that is no number
     scale = max(0, -exponent)
     whole = max(1 if not scale else 0, len(digits) + exponent)
-    return decimal_type(max(1, whole + scale), scale)
+    return decimal_type(max(1, whole + scale), scale, "numeric")
 
 
 _MONEY_MAX = Decimal("922337203685477.5807")

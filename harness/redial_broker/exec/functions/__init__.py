@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec import documented
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.registry import compile_expression, compiles
 from redial_broker.exec.expressions.scope import Scope
@@ -32,8 +33,7 @@ from redial_broker.exec.functions import (
     variants,
 )
 from redial_broker.exec.functions.formatting import format_message
-from redial_broker.exec.functions.known import KNOWN
-from redial_broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, check_count
+from redial_broker.exec.functions.registry import FUNCTIONS, Call, check_count
 
 __all__ = [
     "AGGREGATES",
@@ -119,7 +119,7 @@ def _call(node: ast.FunctionCall, scope: Scope) -> Expr:
         raise SqlError(10753, node.name.name, aborts="scope")
     found = FUNCTIONS.get(name)
     if found is None:
-        if name in REFUSED or name in KNOWN:
+        if documented.scalar(None, name):
             raise scope.refuse(f"function {name}", node)
         raise SqlError(195, node.name.name, aborts="scope")
     least, most, build = found
@@ -131,6 +131,8 @@ def _user_defined(node: ast.FunctionCall, scope: Scope) -> Expr:
     build = scope.scalar_function(node.name) if scope.scalar_function else None
     if build is None:
         shown = ".".join(part for part in node.name.parts if part)
+        if documented.scalar(node.name.schema, node.name.name):
+            raise scope.refuse(f"function {shown}", node)
         raise SqlError(4121, node.name.parts[0], shown, aborts="scope")
     arguments = [
         argument if isinstance(argument, ast.DefaultValue) else compile_expression(argument, scope)

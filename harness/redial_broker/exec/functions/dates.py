@@ -5,11 +5,18 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
-from decimal import Decimal
 from typing import Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.seventh_digit import (
+    DIGITS,
+    at,
+    fraction,
+    moved,
+    units_between,
+    with_fraction,
+)
 from redial_broker.engine.types import (
     BIGINT,
     DATE,
@@ -48,7 +55,9 @@ _PARTS = {
 _PART_OF = {name: part for part, names in _PARTS.items() for name in (part, *names)}
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _INT_MAX = (1 << 31) - 1
-_ONE_MICROSECOND = timedelta(microseconds=1)
+_NANOSECONDS = 100
+"""In one unit of the types with seven digits (DATEADD page: half of it and more is rounded up)."""
+
 _UNITS = {
     "week": timedelta(days=7),
     "day": timedelta(days=1),
@@ -56,7 +65,7 @@ _UNITS = {
     "minute": timedelta(minutes=1),
     "second": timedelta(seconds=1),
     "millisecond": timedelta(milliseconds=1),
-    "microsecond": _ONE_MICROSECOND,
+    "microsecond": timedelta(microseconds=1),
 }
 _DATE_PARTS = frozenset(
     {"year", "quarter", "month", "dayofyear", "day", "week", "iso_week", "weekday"}
@@ -98,7 +107,7 @@ def as_datetime(of: SqlType) -> Callable[[Any], datetime]:
     if of.name == "date":
         return lambda x: datetime(x.year, x.month, x.day)
     if of.name == "time":
-        return lambda x: datetime.combine(EPOCH.date(), x)
+        return lambda x: at(EPOCH.date(), x)
     return (lambda x: x.replace(tzinfo=None)) if of.name == "datetimeoffset" else lambda x: x
 
 
@@ -139,7 +148,7 @@ def _shifted(moment: datetime, part: str, number: int) -> datetime:
     if part in _MONTHS_IN:
         return add_months(moment, number * _MONTHS_IN[part])
     if part == "nanosecond":
-        return moment + _ONE_MICROSECOND * (number // 1000)
+        return moved(moment, (number + _NANOSECONDS // 2) // _NANOSECONDS)
     return moment + _UNITS[_DAY_ALIASES.get(part, part)] * number
 
 
@@ -158,12 +167,12 @@ def _dateadd(call: Call) -> Expr:
 
     def run(amount: int, x: Any) -> Any:
         try:
-            moved = _shifted(lift(x), part, amount)
-            if of.name == "datetime" and moved.year < 1753:
+            later = _shifted(lift(x), part, amount)
+            if of.name == "datetime" and later.year < 1753:
                 raise OverflowError
         except (OverflowError, ValueError):
             raise SqlError(517, of.name) from None
-        return fit(back(moved, x))
+        return fit(back(later, x))
 
     return strict(run, of, [number, moment])
 
@@ -179,12 +188,12 @@ def _check_part(call: Call, part: str, of: SqlType) -> None:
 def lowering(of: SqlType) -> Callable[[datetime, Any], Any]:
     """(naive datetime, the value it came from) -> value of a date type."""
     if of.name == "date":
-        return lambda moved, x: moved.date()
+        return lambda later, x: later.date()
     if of.name == "time":
-        return lambda moved, x: moved.time()
+        return lambda later, x: later.time()
     if of.name == "datetimeoffset":
-        return lambda moved, x: moved.replace(tzinfo=x.tzinfo)
-    return lambda moved, x: moved
+        return lambda later, x: later.replace(tzinfo=x.tzinfo)
+    return lambda later, x: later
 
 
 def _boundaries(part: str) -> Callable[[datetime], int]:
@@ -198,7 +207,7 @@ def _boundaries(part: str) -> Callable[[datetime], int]:
     if part in {"day", "dayofyear", "weekday"}:
         return lambda m: m.toordinal()
     if part == "nanosecond":
-        return lambda m: (m - EPOCH) // _ONE_MICROSECOND * 1000
+        return lambda m: units_between(EPOCH, m) * _NANOSECONDS
     unit = _UNITS[part]
     return lambda m: (m - EPOCH) // unit
 
@@ -242,7 +251,7 @@ _READERS: dict[str, Callable[[datetime], int]] = {
     "second": lambda m: m.second,
     "millisecond": lambda m: m.microsecond // 1000,
     "microsecond": lambda m: m.microsecond,
-    "nanosecond": lambda m: m.microsecond * 1000,
+    "nanosecond": lambda m: fraction(m) * _NANOSECONDS,
 }
 
 
@@ -355,12 +364,12 @@ def _datetime2fromparts(call: Call) -> Expr:
     digits = scale.value
 
     def run(*parts: int) -> datetime:
-        year, month, day, hour, minute, second, fraction = parts
+        year, month, day, hour, minute, second, part = parts
         try:
-            if not 0 <= fraction < 10**digits:
+            if not 0 <= part < 10**digits:
                 raise ValueError
-            micros = int(Decimal(fraction).scaleb(6 - digits))
-            return datetime(year, month, day, hour, minute, second, micros)
+            whole = datetime(year, month, day, hour, minute, second)
+            return with_fraction(whole, part * 10 ** (DIGITS - digits))
         except (ValueError, OverflowError):
             raise SqlError(289, "datetime2") from None
 

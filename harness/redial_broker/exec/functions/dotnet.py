@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from redial_broker.engine.seventh_digit import digits_of
 from redial_broker.exec.conversion.dates import MONTHS
 from redial_broker.exec.conversion.numbers import WIDE
 
@@ -315,7 +316,7 @@ def _part(moment: datetime, piece: str) -> str:
     if letter == "t":
         return ("AM" if moment.hour < 12 else "PM")[: min(count, 2)]
     if letter in "fF":
-        digits = f"{moment.microsecond:06}0"[:count]
+        digits = digits_of(moment)[:count]
         return digits if letter == "f" else digits.rstrip("0")
     if letter == "g":
         return "A.D."
@@ -348,9 +349,9 @@ _SPAN_PIECE = re.compile(r"""\\.|'[^']*'|"[^"]*"|%.|d+|h+|m+|s+|f+|F+|.""", re.D
 def format_span(value: time, pattern: str) -> str | None:
     """A time, which .NET sees as a TimeSpan: text has to be escaped, else None ("FORMAT" page)."""
     whole = f"{value:%H:%M:%S}"
-    fraction = f"{value.microsecond:06}0"
+    fraction = digits_of(value)
     if pattern in {"", "c", "t", "T"}:
-        return whole + (f".{fraction}" if value.microsecond else "")
+        return whole + (f".{fraction}" if fraction.strip("0") else "")
     if pattern == "g":
         short = fraction.rstrip("0")
         return f"{value.hour}:{value:%M:%S}" + (f".{short}" if short else "")

@@ -97,16 +97,32 @@ def format_message(template: str, arguments: Sequence[Any]) -> str:
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 3] + "..."
 
 
+def _stored(session: SessionState, number: int) -> str | None:
+    """The text of a message of sys.messages; None up to 13000 and for a number without one."""
+    try:
+        found: str = session.instance.user_message(number).text
+    except SqlError:
+        return None
+    return found if number > LAST_SMALL else None
+
+
+LAST_SMALL = 13000
+_WHOLE = frozenset({"bigint", "int", "smallint", "tinyint"})
+
+
 @function("FORMATMESSAGE", 1, 21)
 def _formatmessage(call: Call) -> Expr:
     template = call.arg(0)
-    if not template.type.is_string:
-        raise call.refuse("FORMATMESSAGE with a number of sys.messages")
+    numbered = not template.type.is_string
+    if numbered and template.type.name not in _WHOLE:
+        raise call.invalid(template, 1)
     arguments = tuple(arg.fn for arg in call.args()[1:])
     text = template.fn
 
     def run(session: SessionState, variables: Values, row: RowValues) -> str | None:
         pattern = text(session, variables, row)
+        if numbered and pattern is not None:
+            pattern = _stored(session, pattern)
         if pattern is None:
             return None
         return format_message(pattern, [fn(session, variables, row) for fn in arguments])

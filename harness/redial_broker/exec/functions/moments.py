@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -17,6 +16,7 @@ from tzlocal.windows_tz import win_tz
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.seventh_digit import DIGITS, moved, units_between, with_fraction
 from redial_broker.engine.types import (
     DATETIME,
     DATETIME2,
@@ -160,7 +160,8 @@ def _bucket(moment: datetime, part: str, size: int, origin: datetime) -> datetim
         if part in {"day", "week"}
         else timedelta(**{_UNITS[part]: size})
     )
-    return origin + (moment - origin) // step * step
+    units = units_between(_FIRST, _FIRST + step)
+    return moved(origin, units_between(origin, moment) // units * units)
 
 
 # ---------------------------------------------------------------------- from parts
@@ -174,10 +175,12 @@ def _constructed(name: str, make: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _micros(fraction: int, digits: int) -> int:
-    if not 0 <= fraction < 10**digits:
+def _units(part: int, digits: int) -> int:
+    """A fraction of a second of so many digits, in units of 100 ns."""
+    if not 0 <= part < 10**digits:
         raise ValueError
-    return int(Decimal(fraction).scaleb(6 - digits))
+    units: int = part * 10 ** (DIGITS - digits)
+    return units
 
 
 def _digits(call: Call, at: int, name: str) -> int:
@@ -218,7 +221,10 @@ def _smalldatetimefromparts(call: Call) -> Expr:
 @function("TIMEFROMPARTS", 5)
 def _timefromparts(call: Call) -> Expr:
     digits = _digits(call, 4, "time")
-    make = lambda hour, minute, second, part: time(hour, minute, second, _micros(part, digits))  # noqa: E731
+
+    def make(hour: int, minute: int, second: int, part: int) -> time:
+        return with_fraction(time(hour, minute, second), _units(part, digits))
+
     return strict(
         _constructed("time", make),
         sql_type("time", scale=digits),
@@ -231,7 +237,7 @@ def _datetimeoffsetfromparts(call: Call) -> Expr:
     digits = _digits(call, 9, "datetimeoffset")
 
     def make(*parts: int) -> datetime:
-        year, month, day, hour, minute, second, fraction, hours, minutes = parts
+        year, month, day, hour, minute, second, part, hours, minutes = parts
         if (
             abs(hours) > 14
             or abs(minutes) > 59
@@ -240,8 +246,8 @@ def _datetimeoffsetfromparts(call: Call) -> Expr:
         ):
             raise ValueError
         zone = timezone(timedelta(hours=hours, minutes=minutes))
-        micros = _micros(fraction, digits)
-        return datetime(year, month, day, hour, minute, second, micros, tzinfo=zone)
+        whole = datetime(year, month, day, hour, minute, second, tzinfo=zone)
+        return with_fraction(whole, _units(part, digits))
 
     return strict(
         _constructed("datetimeoffset", make),

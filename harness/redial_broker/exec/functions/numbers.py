@@ -92,7 +92,7 @@ def _to_whole(call: Call) -> Expr:
         return strict(lambda x: x, of, [value])
     rounding = ROUND_CEILING if call.name == "CEILING" else ROUND_FLOOR
     if of.name in {"decimal", "numeric"}:
-        of = decimal_type(of.precision, 0)
+        of = decimal_type(of.precision, 0, of.name)
         return strict(lambda x: x.to_integral_value(rounding), of, [value])
     places = Decimal("0.0001")
     return strict(lambda x: x.to_integral_value(rounding).quantize(places), of, [value])

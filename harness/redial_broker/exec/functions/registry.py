@@ -68,45 +68,6 @@ class Call:
 
 Build = Callable[[Call], Expr]
 FUNCTIONS: dict[str, tuple[int, int, Build]] = {}
-REFUSED = frozenset(
-    {
-        "OPENXML",
-        "ENCRYPTBYPASSPHRASE",
-        "DECRYPTBYPASSPHRASE",
-        "ENCRYPTBYKEY",
-        "DECRYPTBYKEY",
-        "TEXTPTR",
-        "TEXTVALID",
-        "PWDENCRYPT",
-        "PWDCOMPARE",
-        "TYPEPROPERTY",
-        "FILE_ID",
-        "FILE_NAME",
-        "FILEGROUP_ID",
-        "FILEGROUP_NAME",
-        "FULLTEXTCATALOGPROPERTY",
-        "STATS_DATE",
-        "KEY_ID",
-        "KEY_GUID",
-        "KEY_NAME",
-        "ASYMKEYPROPERTY",
-        "SYMKEYPROPERTY",
-        "DECRYPTBYKEYAUTOCERT",
-        "DECRYPTBYKEYAUTOASYMKEY",
-        "GROUPING",
-        "GROUPING_ID",
-        "PERMISSIONS",
-        "LOGINPROPERTY",
-        "HOST_ID",
-        "GET_FILESTREAM_TRANSACTION_CONTEXT",
-        "FILE_IDEX",
-        "FILEGROUPPROPERTY",
-        "FILEPROPERTYEX",
-        "TERTIARY_WEIGHTS",
-        "PUBLISHINGSERVERNAME",
-    }
-)
-"""Functions the server has and the embedded broker refuses by name."""
 
 
 def function(name: str, least: int, most: int | None = None) -> Callable[[Build], Build]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
@@ -20,6 +21,7 @@ from redial_broker.engine.types import (
     sql_type,
     varbinary,
 )
+from redial_broker.exec import documented
 from redial_broker.exec.expressions.expr import Expr, constant, session_attribute
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.registry import compiles
@@ -53,7 +55,10 @@ GLOBALS: dict[str, tuple[SqlType, str]] = {
 }
 """Name -> type and the session attribute that holds it."""
 
-_CONSTANTS: dict[str, tuple[SqlType, Any]] = {
+NEVER_NULL = frozenset({"@@ROWCOUNT", "@@ERROR", "@@TRANCOUNT"})
+"""As the metadata say (F-537)."""
+
+CONSTANTS: dict[str, tuple[SqlType, Any]] = {
     "@@SERVICENAME": (SYSNAME, "MSSQLSERVER"),
     "@@LANGID": (SMALLINT, 0),
     "@@MAX_PRECISION": (TINYINT, 38),
@@ -70,14 +75,16 @@ def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
         return Expr(lambda session, variables, row: session.count_in_change(), INT, False)
     if name in GLOBALS:
         of, attribute = GLOBALS[name]
-        return session_attribute(attribute, of)
-    if name in _CONSTANTS:
-        of, value = _CONSTANTS[name]
+        return replace(session_attribute(attribute, of), nullable=name not in NEVER_NULL)
+    if name in CONSTANTS:
+        of, value = CONSTANTS[name]
         return constant(value, of)
     if name == "@@DBTS":
         return Expr(
             lambda session, variables, row: session.catalog_function(name, ()), varbinary(8)
         )
+    if name not in documented.names("functions"):
+        raise SqlError(137, node.name, aborts="batch")
     raise scope.refuse(f"global variable {node.name}", node)
 
 
@@ -113,7 +120,7 @@ def _error_part(call: Call) -> Expr:
 
 @function("XACT_STATE", 0)
 def _xact_state(call: Call) -> Expr:
-    return Expr(lambda session, variables, row: session.xact_state(), SMALLINT, False)
+    return Expr(lambda session, variables, row: session.xact_state(), SMALLINT)
 
 
 @function("ROWCOUNT_BIG", 0)

@@ -264,7 +264,7 @@ def _result(name: str, of: SqlType, kind: str) -> tuple[SqlType, Callable[[Any, 
     if kind == "money":
         return sql_type("money"), lambda total, n: _cut(total / n, 4)
     scale = of.scale if name == "SUM" else max(of.scale, 6)
-    return decimal_type(38, scale), lambda total, n: _cut(total / n, scale)
+    return decimal_type(38, scale, of.name), lambda total, n: _cut(total / n, scale)
 
 
 def _divide_whole(total: int, n: int) -> int:
@@ -280,6 +280,8 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
         raise SqlError(174, node.name.name, 2, aborts="scope")
     operand = compile_expression(node.arguments[0], scope)
     separator = compile_expression(node.arguments[1], scope)
+    if not separator.untyped and not separator.type.is_string:
+        raise SqlError(8116, shown_name(separator.type), 2, "string_agg", aborts="scope")
     of = operand.type
     if of.length == MAX and of.is_string:
         result = of

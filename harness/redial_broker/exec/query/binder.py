@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.storage import Table
+from redial_broker.exec import documented
 from redial_broker.exec.conversion.rules import XML_NODES
 from redial_broker.exec.dml.nested import nested_rowset
 from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.scope import Scope
 from redial_broker.exec.objects import TABLE_FUNCTIONS, View, VirtualTable
 from redial_broker.exec.query.bodies import Choice
@@ -92,13 +94,12 @@ class Binder:
             built_in = self._built_in(node, left)
             if built_in is not None:
                 return built_in
-            name = ".".join(node.call.name.parts)
             if node.call.name.name.lower() in TABLE_FUNCTIONS:
                 return self._function(node, left)
             found = self._user_function(node, left)
             if found is not None:
                 return found
-            raise self.context.not_supported(node, f"the table-valued function {name}")
+            raise self._no_function(node)
         if isinstance(node, (ast.Pivot, ast.Unpivot)):
             return self._turned(node, left)
         raise self.context.not_supported(node, f"{type(node).__name__} in FROM")
@@ -111,6 +112,14 @@ class Binder:
             if made is None
             else Source(made[1], (made[0],), rows=made[2], lateral=left is not None)
         )
+
+    def _no_function(self, node: ast.FunctionTable) -> SqlError:
+        """A function in FROM that is none of ours: refused by name, or unknown to a server too."""
+        called = node.call.name
+        name = ".".join(called.parts)
+        if documented.rowset(called.schema, called.name):
+            return self.context.not_supported(node, f"the table-valued function {name}")
+        return self.context.fail(node, SqlError(208, name))
 
     def _turned(self, node: ast.Pivot | ast.Unpivot, left: list[Source] | None) -> Source:
         if node.alias is None:
@@ -129,12 +138,15 @@ class Binder:
 
     def _function(self, node: ast.FunctionTable, left: list[Source] | None) -> Source:
         """A table-valued function of the catalog; DEFAULT as an argument is NULL."""
-        columns, answer = TABLE_FUNCTIONS[node.call.name.name.lower()]
+        columns, answer, types = TABLE_FUNCTIONS[node.call.name.name.lower()]
+        if len(node.call.arguments) != len(types):
+            wrong = 313 if len(node.call.arguments) < len(types) else 8144
+            raise self.context.fail(node, SqlError(wrong, ".".join(node.call.name.parts)))
         arguments = [
             None
             if isinstance(part, ast.DefaultValue)
-            else compile_expression(part, self._scope(left)).fn
-            for part in node.call.arguments
+            else converted(compile_expression(part, self._scope(left)), of).fn
+            for part, of in zip(node.call.arguments, types)
         ]
 
         def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.conversion.rules import group
 from redial_broker.exec.expressions import compile_condition, compile_expression
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.scope import Scope
-from redial_broker.exec.query.aggregates import has_aggregate, has_window
+from redial_broker.exec.query.aggregates import has_aggregate, has_window, is_aggregate
 from redial_broker.exec.query.froms import From, compile_from
 from redial_broker.exec.query.grouping import Grouping
 from redial_broker.exec.query.metered import kept, made
@@ -54,11 +55,12 @@ class Item:
 
 @dataclass(slots=True)
 class Tail:
-    """What follows a block: ORDER BY, OFFSET and FETCH; most: how many rows the caller wants."""
+    """What follows a block: ORDER BY, OFFSET and FETCH."""
 
     order_by: list[ast.OrderItem]
     offset: ast.Offset | None = None
     most: int | None = None
+    """How many rows the caller wants."""
 
 
 class Block:
@@ -217,16 +219,15 @@ class Block:
             name = item.value.parts[-1] if isinstance(item.value, ast.ColumnRef) else ""
         place = self.from_.names.one(item.value)
         of = place[0].columns[place[1]] if place is not None else None
-        # What is computed may be NULL as far as the metadata say (SELECT INTO page).
-        computed = isinstance(item.value, (ast.BinaryOp, ast.UnaryOp))
         column = QueryColumn(
             name,
             expr.type,
-            expr.nullable or computed,
+            expr.nullable or shown_nullable(item.value, expr),
             of and of.identity,
             expr.collation,
             expr.untyped,
             of is not None and of.stored,
+            of is None and not is_aggregate(item.value),
         )
         return Item(column, expr, item.value, item.variable, item.op or "=")
 
@@ -406,3 +407,21 @@ def projection(exprs: list[Expr]) -> Projection:
         only = fns[0]
         return lambda session, variables, row: (only(session, variables, row),)
     return lambda session, variables, row: tuple([fn(session, variables, row) for fn in fns])
+
+
+ARITHMETIC = frozenset("+-*/%")
+EXACT = frozenset({"int", "exact", "money"})
+"""Groups of types (``conversion.rules.group``)."""
+
+
+def shown_nullable(node: ast.Node, expr: Expr) -> bool:
+    """Whether the metadata say that a value may be NULL although none can be (F-537).
+
+    A conversion, an aggregate, and arithmetic of exact numbers that is not a constant.
+    """
+    if isinstance(node, ast.Cast) or is_aggregate(node):
+        return True
+    arithmetic = isinstance(node, ast.UnaryOp) or (
+        isinstance(node, ast.BinaryOp) and node.op in ARITHMETIC
+    )
+    return arithmetic and not expr.constant and group(expr.type) in EXACT

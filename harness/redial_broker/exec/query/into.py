@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
+from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
-from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.storage import Table
+from redial_broker.exec.completions import SELECT_INTO
 from redial_broker.exec.ddl.shape import TableDefinition
 from redial_broker.exec.ddl.tables import create_permanent
 from redial_broker.exec.ddl.temporary import create_temporary, is_temporary
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.context import Context
     from redial_broker.exec.query.compile import QueryCompiler
     from redial_broker.exec.session import SessionState
-
-SELECT_INTO = 0xC2
-"""Command code of SELECT INTO in its DONE token."""
 
 
 def compile_into(query: ast.Query, compiler: QueryCompiler, context: Context) -> Run:

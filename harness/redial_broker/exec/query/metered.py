@@ -38,7 +38,7 @@ def made(
         try:
             return [project(session, variables, row) for row in rows]
         except SqlError as error:
-            error.partial = (project, _before(session, variables, rows, project))
+            error.partial = (project, before(session, variables, rows, project))
             raise
     found: list[_T] = []
     meter = session.engine.meter
@@ -48,7 +48,7 @@ def made(
     return found
 
 
-def _before(
+def before(
     session: SessionState,
     variables: Values,
     rows: Sequence[RowValues],

@@ -13,6 +13,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT, MAX, NVARCHAR_MAX, SqlType, nvarchar
 from redial_broker.exec.conversion import explicit_conversion, resolve_type
 from redial_broker.exec.conversion.declared import COLUMN
+from redial_broker.exec.conversion.rules import shown_name
 from redial_broker.exec.expressions import compile_expression
 from redial_broker.exec.expressions.expr import constant
 from redial_broker.exec.expressions.scope import Scope
@@ -51,6 +52,11 @@ def openjson(
     arguments = [compile_expression(part, scope) for part in node.call.arguments]
     if not 1 <= len(arguments) <= 2:
         raise context.fail(node, SqlError(174, "OPENJSON", 1, aborts="scope"))
+    for at, argument in enumerate(arguments, 1):
+        if not argument.untyped and not argument.type.is_string:
+            raise context.fail(
+                node, SqlError(8116, shown_name(argument.type), at, "OPENJSON", aborts="scope")
+            )
     path = arguments[1] if len(arguments) == 2 else constant("$", nvarchar(1))
     text_of, path_of = arguments[0].fn, path.fn
     state = 3 if len(arguments) == 2 else 4

@@ -33,13 +33,16 @@ class QueryColumn:
     untyped: bool = False
     """The bare NULL, which takes any type."""
     stored: bool = False
-    """See ``ResultColumn``."""
+    computed: bool = False
+    """stored, computed: see ``ResultColumn``."""
 
     def result(self) -> ResultColumn:
         """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
         if self.type is XML_NODES:
             raise SqlError(493, self.name, aborts="batch")
-        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity), self.stored)
+        return ResultColumn(
+            self.name, self.type, self.nullable, bool(self.identity), self.stored, self.computed
+        )
 
 
 @dataclass(slots=True)
@@ -64,13 +67,12 @@ NOT_BOUND = 4104
 
 @dataclass
 class QueryScope(Scope):
-    """The scope of one query level; ``width``: columns of its rows, the outer prefix included.
-
-    outside: set when a name was found in an enclosing query, that is when the query is correlated.
-    """
+    """The scope of one query level."""
 
     width: int = 0
+    """Columns of its rows, the outer prefix included."""
     outside: bool = False
+    """Set when a name was found in an enclosing query, that is when the query is correlated."""
 
     def resolve_column(self, node: ColumnRef) -> Expr:
         """Like ``Scope.resolve_column``, noting whether the name leads outside this query."""

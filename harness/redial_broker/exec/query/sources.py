@@ -12,8 +12,8 @@ from redial.tsql import ast
 from redial_broker.engine.collation import find_collation
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.storage import Table
+from redial_broker.exec import documented
 from redial_broker.exec.expressions.scope import Scope, ScopeColumn
-from redial_broker.exec.objects import REFUSED_INFORMATION, REFUSED_VIEWS
 from redial_broker.exec.query.bodies import Choice, Written
 from redial_broker.exec.query.hints import NO_HINTS, Hints
 from redial_broker.exec.query.permissions import check_permission
@@ -160,12 +160,9 @@ def resolve_object(name: ast.ObjectName, context: Context) -> Any:
             database.resolve(name.schema, name.name, session, context.home), session
         )
     if found is None:
-        if name.name.lower() in REFUSED_VIEWS and (name.schema or "sys").lower() in {"sys", "dbo"}:
-            raise context.not_supported(name, f"the system view {name.name}")
-        if (name.schema or "").upper() == "INFORMATION_SCHEMA" and (
-            name.name.upper() in REFUSED_INFORMATION
-        ):
-            raise context.not_supported(name, f"the view INFORMATION_SCHEMA.{name.name.upper()}")
+        known = documented.relation(name.database or context.database.name, name.schema, name.name)
+        if known is not None:
+            raise context.not_supported(name, known)
         raise context.fail(name, SqlError(208, ".".join(name.parts)))
     return found
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.types import SELECT_DONE, ResultColumn
+from redial_broker.exec.completions import captured
 from redial_broker.exec.context import Context
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.declared import type_by_name
@@ -18,10 +19,17 @@ from redial_broker.exec.query.blocks import Block, Item, projection
 from redial_broker.exec.query.compile import QueryCompiler
 from redial_broker.exec.query.into import compile_into, first_select, refuse_later
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
+from redial_broker.exec.query.streaming import (
+    Portions,
+    compile_portions,
+    goes_in_portions,
+    streamed_table,
+)
 from redial_broker.exec.registry import Run, compiles
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.storage import Table
     from redial_broker.exec.closures import Fn, Values
     from redial_broker.exec.expressions.scope import Scope
     from redial_broker.exec.session import SessionState
@@ -66,7 +74,10 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
     else:
         refuse_later(query, context)
     rowset = compiler.query(query, context.scope)
-    return _result(rowset) if rowset.streamed is None else _streamed(rowset)
+    if rowset.streamed is not None:
+        return _streamed(rowset)
+    table = streamed_table(rowset)
+    return _result(rowset) if table is None else _in_portions(rowset, query, context, table)
 
 
 def refuse_for(query: Any, context: Context, statement: str) -> None:
@@ -113,7 +124,7 @@ def begun(session: SessionState, columns: list[ResultColumn], error: SqlError, s
     """
     if error.number in BEFORE or isinstance(error, NotSupported) or error.sent is not None:
         return
-    if session.insert_exec is not None and session.insert_exec.active(session):
+    if captured(session):
         return
     rows = error.partial[1] if error.partial is not None and error.partial[0] is sender else []
     session.result(columns, rows)
@@ -133,6 +144,32 @@ def _result(rowset: Rowset) -> Run:
             raise
         session.result(columns, found)
         session.done(SELECT_DONE, len(found))
+
+    return run
+
+
+def _in_portions(rowset: Rowset, query: ast.Query, context: Context, table: Table) -> Run:
+    """A result whose rows go out in portions where a client reads along and they are many."""
+    at_once = _result(rowset)
+    columns = [column.result() for column in rowset.columns]
+    plans: list[Portions | None] = []  # made when it is first wanted
+
+    def run(session: SessionState, variables: Values) -> int | None:
+        if session.portions is not None:
+            following: int | None = session.portions.go_on(session, variables)
+            return following
+        if not goes_in_portions(session, table):
+            return at_once(session, variables)
+        if not plans:
+            plans.append(compile_portions(query, context, columns))
+        plan = plans[0]
+        if plan is None:
+            return at_once(session, variables)
+        try:
+            return plan.begin(session, variables)
+        except SqlError as error:
+            begun(session, columns, error, None)
+            raise
 
     return run
 

@@ -49,12 +49,13 @@ class Inner:
 
 @dataclass(slots=True)
 class Outer:
-    """LEFT JOIN (a RIGHT JOIN is turned round); full: FULL JOIN."""
+    """LEFT JOIN; a RIGHT JOIN is turned round."""
 
     left: Any
     right: Any
     conditions: list[ast.Predicate]
     full: bool = False
+    """It is a FULL JOIN."""
 
 
 @dataclass(slots=True)
@@ -147,7 +148,10 @@ class TreeBuilder:
         if isinstance(node, ast.Apply):
             left = self.tree(node.left)
             self.lateral = True
-            return Lateral(left, self._leaf(node.right, lateral=True), node.outer)
+            right = self._leaf(node.right, lateral=True)
+            if node.outer:
+                _may_be_missing(right.source)
+            return Lateral(left, right, node.outer)
         if isinstance(node, ast.NodesTable):
             self.lateral = True
             return self._leaf(node, lateral=True)
@@ -171,8 +175,7 @@ class TreeBuilder:
         if node.kind == "RIGHT":
             left, right = right, left
         for source in leaves_of(right) + (leaves_of(left) if node.kind == "FULL" else []):
-            for column in source.columns:
-                column.nullable = True
+            _may_be_missing(source)
         return Outer(left, right, conditions, node.kind == "FULL")
 
     def _hint(self, node: ast.Join, left: Any, right: Any, conditions: list[Any]) -> None:
@@ -411,3 +414,9 @@ def _split(
 ) -> tuple[list[Condition], list[Condition]]:
     now = [c for c in pool if c.mentions <= available]
     return now, [c for c in pool if not c.mentions <= available]
+
+
+def _may_be_missing(source: Source) -> None:
+    """A source whose row an outer join or OUTER APPLY replaces by NULLs."""
+    for column in source.columns:
+        column.nullable = True

@@ -63,28 +63,41 @@ _PARSER = etree.XMLParser(
 
 
 def decode_bytes(value: bytes) -> str:
-    """The text of XML bytes: by byte order mark, by UTF-16 pattern, by declaration, else UTF-8."""
+    """The text of XML bytes: by byte order mark, by UTF-16 pattern, by declaration, else UTF-8.
+
+    Bytes and declaration that contradict each other: 9402 ("Create instances of XML data").
+    """
     if value.startswith(BOM_UTF16_LE):
-        return _decoded(value[2:], "utf-16-le")
+        return _two_bytes(value[2:], "utf-16-le")
     if value.startswith(BOM_UTF16_BE):
-        return _decoded(value[2:], "utf-16-be")
-    if value.startswith(BOM_UTF8):
-        return _decoded(value[3:], "utf-8")
+        return _two_bytes(value[2:], "utf-16-be")
     # An nvarchar body sent as it is has no mark: its every second byte is zero.
     if len(value) >= 2 and value[1] == 0 and value[0] != 0:
-        return _decoded(value, "utf-16-le")
-    head = value[:200].decode("latin-1")
-    declared = _DECLARATION.match(head)
+        return _two_bytes(value, "utf-16-le")
+    value = value.removeprefix(BOM_UTF8)
+    declared = _DECLARATION.match(value[:200].decode("latin-1"))
     encoding = _ENCODING.search(declared[0]) if declared else None
-    return _decoded(value, _codec(encoding[1]) if encoding else "utf-8")
+    if declared is None or encoding is None:
+        return _decoded(value, "utf-8")
+    name = encoding[1].lower()
+    if name in _UTF16_NAMES:
+        raise SqlError(9402, 1, declared.end())
+    return _decoded(value, name)
 
 
-def _codec(name: str) -> str:
-    lowered = name.lower()
-    if lowered in _UTF16_NAMES:
-        # Bytes that are not UTF-16 but say so: the server cannot switch either.
-        raise SqlError(9402, 1, 39)
-    return lowered
+def _two_bytes(value: bytes, codec: str) -> str:
+    text = _decoded(value, codec)
+    _refuse_one_byte(text)
+    return text
+
+
+def _refuse_one_byte(text: str) -> None:
+    """9402, at its end, where the declaration of two-byte text names another encoding."""
+    content, _ = _content(text)
+    declared = text[: len(text) - len(content)]
+    encoding = _ENCODING.search(declared)
+    if encoding and encoding[1].lower() not in _UTF16_NAMES:
+        raise SqlError(9402, 1, len(declared))
 
 
 def _decoded(value: bytes, codec: str) -> str:
@@ -190,12 +203,7 @@ def serialize_node(item: object) -> str:
 
 def xml_from_text(text: str, *, keep_blanks: bool = False) -> str:
     """The xml value of a character string."""
-    content, _ = _content(text)
-    declared = text[: len(text) - len(content)]
-    encoding = _ENCODING.search(declared)
-    if encoding and encoding[1].lower() not in _UTF16_NAMES:
-        # A declaration inside an nvarchar must not contradict it.
-        raise SqlError(9402, 1, len(declared))
+    _refuse_one_byte(text)
     return serialize_content(parse(text, keep_blanks=keep_blanks))
 
 

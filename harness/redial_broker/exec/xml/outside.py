@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.seventh_digit import digits_of
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.xml.nodes import tree_of
 from redial_broker.exec.xml.xquery.types import OPTIONAL, Type
@@ -113,7 +114,7 @@ def moment_text(value: Any, digits: int) -> str:
     """A date or time as XML Schema writes it, with so many digits of a second."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    fraction = f".{value.microsecond:06}0"[: digits + 1] if digits else ""
+    fraction = f".{digits_of(value)[:digits]}" if digits else ""
     if isinstance(value, time):
         return f"{value:%H:%M:%S}{fraction}"
     shown = f"{value.year:04}-{value:%m-%dT%H:%M:%S}{fraction}"

@@ -10,6 +10,7 @@ from lxml import etree
 
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.journal import Part
+from redial_broker.engine.state import definition, derived, journaled, made, state
 from redial_broker.engine.types import SqlType
 from redial_broker.exec.xml.document import decode_bytes, parse, serialize_content
 from redial_broker.exec.xml.nodes import DOCUMENT, ELEMENT, Node
@@ -40,6 +41,14 @@ class XmlSchemaCollection(Part):
         "texts",
         "xml_collection_id",
     )
+    STATE = state(
+        made("schema", "name", "xml_collection_id"),
+        journaled("texts", "owner"),
+        made("object_id", "kind", hidden="follows from the id"),
+        made("created", hidden="the database shows it, where T-SQL can read it"),
+        journaled("modified", hidden="the database shows it, where T-SQL can read it"),
+        derived("kept", "bound", why="made of the texts"),
+    )
 
     def __init__(self, name: str, schema: str, number: int, text: str, created: Any) -> None:
         super().__init__()
@@ -50,10 +59,6 @@ class XmlSchemaCollection(Part):
         self.owner: int | None = None
         self.kept: tuple[Any, ...] | None = None
         self.bound: dict[bool, TypedXml] = {}
-
-    def content(self) -> Any:
-        """Its name and texts."""
-        return self.schema, self.name, self.texts
 
     def copy(self) -> XmlSchemaCollection:
         """The same collection for a database made from a template."""
@@ -114,6 +119,7 @@ def check_new(old: tuple[str, ...], text: str) -> None:
         validator(documents_of((*old, text)))
 
 
+@definition()
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedXml(SqlType):
     """xml(collection)."""

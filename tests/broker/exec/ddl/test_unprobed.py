@@ -62,3 +62,26 @@ def test_what_is_remembered_has_a_bound(monkeypatch):
         with unprobed(instance.server):
             assert error(instance, PROCEDURE.replace("dbo.p", f"dbo.p{number}")) == 0
             assert len(probing._PROBED) <= 3
+
+
+FUNCTION = (
+    "CREATE FUNCTION dbo.f() RETURNS @found TABLE (n int) AS "
+    "BEGIN INSERT INTO @found SELECT n FROM dbo.t; RETURN; END;"
+)
+TRIGGER = "CREATE TRIGGER dbo.g ON dbo.u AFTER INSERT AS SELECT n FROM dbo.t;"
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [(FUNCTION, "SELECT n FROM dbo.f();"), (TRIGGER, "INSERT dbo.u (k) VALUES (1);")],
+)
+def test_functions_and_triggers_are_believed_as_procedures_are(text, call):
+    right, wrong = with_column("n"), with_column("m")
+    for instance in (right, wrong):
+        instance.connect().execute("CREATE TABLE dbo.u (k int);").ok()
+    with unprobed(right.server):
+        assert error(right, text) == 0
+    assert error(wrong, text) == 207
+    with unprobed(wrong.server):
+        assert error(wrong, text) == 0
+    assert (error(right, call), error(wrong, call)) == (0, 207)

@@ -43,6 +43,20 @@ def test_rowcount_and_identity_functions(lab):
     assert lab.rows("INSERT log (k) VALUES (1); SELECT SCOPE_IDENTITY(), @@IDENTITY")[0][1] is None
 
 
+@pytest.mark.parametrize("call", ["EXEC p", "EXEC (N'INSERT other VALUES (1)')"])
+def test_what_a_module_or_text_inserts_is_not_in_its_callers_scope(lab, call):
+    """SCOPE_IDENTITY page: a scope is a module, a procedure or a batch among them."""
+    lab.run("CREATE TABLE other (id int IDENTITY (70, 1), n int)")
+    lab.run("EXEC (N'CREATE PROCEDURE p AS INSERT other VALUES (1)')")
+    text = f"INSERT t (k) VALUES (1); {call}; SELECT SCOPE_IDENTITY(), @@IDENTITY"
+    assert lab.rows(text) == [(10, 70)]
+
+
+def test_a_module_begins_without_an_identity_of_its_own(lab):
+    lab.run("EXEC (N'CREATE PROCEDURE p AS SELECT SCOPE_IDENTITY()')")
+    assert lab.rows("INSERT t (k) VALUES (1); EXEC p") == [(None,)]
+
+
 def test_identity_values_are_not_given_back(lab):
     lab.run("BEGIN TRAN; INSERT t (k) VALUES (1); ROLLBACK; INSERT t (k) VALUES (1)")
     assert lab.value("SELECT id FROM t") == 15

@@ -76,11 +76,11 @@ def test_null_with_anything_is_null():
 @pytest.mark.parametrize(
     ("text", "result", "of"),
     [
-        ("2.0/3", "0.666666", "decimal(7,6)"),
-        ("1.5+1.25", "2.75", "decimal(4,2)"),
-        ("1.5*1.25", "1.875", "decimal(6,3)"),
-        ("10.5%3", "1.5", "decimal(2,1)"),
-        ("1-0.01", "0.99", "decimal(4,2)"),
+        ("2.0/3", "0.666666", "numeric(7,6)"),
+        ("1.5+1.25", "2.75", "numeric(4,2)"),
+        ("1.5*1.25", "1.875", "numeric(6,3)"),
+        ("10.5%3", "1.5", "numeric(2,1)"),
+        ("1-0.01", "0.99", "numeric(4,2)"),
     ],
 )
 def test_decimal_results_have_the_documented_precision_and_scale(text, result, of):

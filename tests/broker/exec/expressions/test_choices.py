@@ -37,7 +37,7 @@ def test_choices_pick_their_value(text, expected):
 @pytest.mark.parametrize(
     ("text", "of"),
     [
-        ("case when 1 = 1 then 1 else 2.5 end", "decimal(11,1)"),
+        ("case when 1 = 1 then 1 else 2.5 end", "numeric(11,1)"),
         ("case when 1 = 1 then null else 'ab' end", "varchar(2)"),
         ("coalesce(@s, @t)", "nvarchar(10)"),
         ("isnull(@s, @t)", "varchar(3)"),

@@ -15,10 +15,10 @@ from ..evaluate import compiled, fails, fake_query, holds, refused, scope_of, ty
     ("text", "of"),
     [
         ("1", "int"),
-        ("2147483648", "decimal(10,0)"),
+        ("2147483648", "numeric(10,0)"),
         ("-2147483648", "int"),
-        ("1.50", "decimal(3,2)"),
-        ("0.5", "decimal(1,1)"),
+        ("1.50", "numeric(3,2)"),
+        ("0.5", "numeric(1,1)"),
         ("1e3", "float"),
         ("$1.5", "money"),
         ("'abc'", "varchar(3)"),

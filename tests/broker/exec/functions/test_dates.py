@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redial_broker.engine.seventh_digit import moved
 from redial_broker.engine.types import (
     DATE,
     DATETIME,
@@ -128,3 +129,46 @@ def test_the_week_follows_datefirst():
     session.options = session.options.changed(datefirst=1)
     assert value("datepart(dw, '2026-01-04')", session=session) == 7
     assert value("@@datefirst", session=session) == 1
+
+
+FINE = "cast('2007-01-01 13:10:10.1111111' as datetime2)"
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "units"), [(49, 0), (50, 1), (149, 1), (150, 2), (-50, 0), (-51, -1)]
+)
+def test_nanoseconds_are_added_to_the_nearest_100(nanoseconds, units):
+    """DATEADD page, "Fractional seconds precision": 49 adds nothing, 50 adds 100, 150 adds 200."""
+    start = value(FINE)
+    assert value(f"dateadd(ns, {nanoseconds}, {FINE})") == moved(start, units)
+    assert value(f"datediff(ns, {FINE}, dateadd(ns, {nanoseconds}, {FINE}))") == units * 100
+
+
+def test_a_part_of_nanoseconds_has_seven_digits():
+    """DATEPART page: nanosecond of .1234567 is 123456700."""
+    text = "'2007-10-30 12:15:32.1234567 +05:10'"
+    assert value(f"datepart(ns, {text})") == 123456700
+    assert value(f"datename(nanosecond, {text})") == "123456700"
+    assert value(f"datepart(mcs, {text})") == 123456
+
+
+def test_parts_give_seven_digits():
+    assert value("datetime2fromparts(2026, 1, 1, 0, 0, 0, 7, 7)") == moved(datetime(2026, 1, 1), 7)
+    assert (
+        value("timefromparts(0, 0, 0, 1234567, 7)") == moved(datetime(2026, 1, 1), 1234567).time()
+    )
+    assert value("datetimeoffsetfromparts(2026, 1, 1, 0, 0, 0, 7, 0, 0, 7)") == moved(
+        datetime(2026, 1, 1, tzinfo=UTC), 7
+    )
+
+
+def test_a_bucket_begins_at_its_origin_to_100_ns():
+    """A moment 100 ns before a border is in the bucket before."""
+    bucket = "date_bucket(second, 1, {}, cast('2007-01-01 00:00:00.0000005' as datetime2))"
+    begun = value(bucket.format(f"dateadd(ns, -100, {bucket.format(FINE)})"))
+    assert value(bucket.format(FINE)) - begun == timedelta(seconds=1)
+
+
+def test_format_and_iso_text_have_seven_digits():
+    assert value(f"format({FINE}, 'o')") == "2007-01-01T13:10:10.1111111"
+    assert value(f"format(cast({FINE} as time), 'c')") == "13:10:10.1111111"

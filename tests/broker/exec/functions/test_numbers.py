@@ -46,8 +46,8 @@ def test_numeric_functions(text, expected):
 
 
 def test_result_types_follow_the_argument():
-    assert typed("abs(1.5)") == "decimal(2,1)"
-    assert typed("ceiling(1.55)") == "decimal(3,0)"
+    assert typed("abs(1.5)") == "numeric(2,1)"
+    assert typed("ceiling(1.55)") == "numeric(3,0)"
     assert typed("power(2, 3)") == "int"
     assert typed("sqrt(4)") == "float"
 

@@ -7,7 +7,6 @@ import pytest
 from redial_broker.engine.types import INT, SQL_VARIANT, Variant, nvarchar
 from redial_broker.exec.functions import SYSTEM_SCALARS
 from redial_broker.exec.functions.catalog import CATALOG_FUNCTIONS
-from redial_broker.exec.functions.registry import FUNCTIONS, REFUSED
 
 from ..evaluate import FakeSession, compiled, fails, refused, typed, value
 
@@ -115,10 +114,6 @@ def test_every_catalog_function_can_be_called_with_its_fewest_arguments():
 
 def test_serverproperty_is_a_variant():
     assert compiled("serverproperty('EngineEdition')").type is SQL_VARIANT
-
-
-def test_no_function_is_both_known_and_refused():
-    assert not set(FUNCTIONS) & REFUSED
 
 
 def test_the_last_rowversion_is_asked_of_the_catalog():

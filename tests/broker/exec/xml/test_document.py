@@ -90,6 +90,25 @@ def test_a_message_body_is_read_in_any_encoding(body):
     assert is_well_formed(body)
 
 
+@pytest.mark.parametrize(
+    ("body", "at"),
+    [
+        ('<?xml version="1.0" encoding="utf-8"?><a/>'.encode("utf-16-le"), 38),
+        ('\ufeff<?xml version="1.0" encoding="utf-8"?><a/>'.encode("utf-16-le"), 38),
+        ('\ufeff<?xml version="1.0" encoding="ascii"?><a/>'.encode("utf-16-be"), 38),
+        (b'<?xml version="1.0" encoding="utf-16"?><a/>', 39),
+        (b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-16"?><a/>', 39),
+        (b'<?xml version="1.0"  encoding="utf-16"?><a/>', 40),
+    ],
+)
+def test_bytes_that_are_not_as_they_say_cannot_be_read(body, at):
+    """The parser looks at the stream alone ("Create instances of XML data"); so does validation."""
+    with pytest.raises(SqlError) as caught:
+        from_bytes(body)
+    assert caught.value.number == 9402 and f"character {at}," in caught.value.text
+    assert not is_well_formed(body)
+
+
 def test_a_declared_single_byte_encoding_is_honoured():
     body = '<?xml version="1.0" encoding="iso-8859-1"?><a>é</a>'.encode("latin-1")
     assert from_bytes(body) == "<a>é</a>"

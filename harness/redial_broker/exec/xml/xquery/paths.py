@@ -40,12 +40,16 @@ REFUSED_AXES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NodeTest:
-    """kind: of the nodes that pass ("node" for any); name, uri: None for any; target: of a PI."""
+    """What a step of a path lets pass."""
 
     kind: str
+    """Of the nodes that pass ("node" for any)."""
     name: str | None = None
+    """None for any; a processing instruction's target."""
     uri: str | None = None
+    """None for any."""
     shown: str = ""
+    """The name as the path writes it."""
 
     def filter(self) -> Callable[[list[Node]], list[Node]]:
         """The nodes of a list that pass."""

@@ -28,12 +28,15 @@ END = "<EOF>"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """kind: string, number, name, sign or end; text as written; end: place behind it."""
+    """One token of an XQuery."""
 
     kind: str
+    """String, number, name, sign or end."""
     text: str
+    """As written."""
     start: int
     end: int
+    """The place behind it."""
 
 
 class Scanner:

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
+from redial_broker.engine.seventh_digit import DIGITS, with_fraction
 from redial_broker.exec.xml.nodes import COMMENT, PI, Node
 from redial_broker.exec.xml.xquery.types import (
     BASE64,
@@ -43,6 +44,7 @@ _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 _DOUBLE = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|-?INF")
 _ZONE = r"(?:Z|[+-]\d{2}:\d{2})?"
 _CLOCK = r"\d{2}:\d{2}:\d{2}(?:\.\d+)?"
+_FRACTION = re.compile(r"\.(\d+)")
 _SHAPES = {
     "xs:dateTime": re.compile(rf"-?\d{{4,}}-\d{{2}}-\d{{2}}T{_CLOCK}{_ZONE}"),
     "xs:date": re.compile(rf"-?\d{{4,}}-\d{{2}}-\d{{2}}{_ZONE}"),
@@ -184,14 +186,16 @@ def _real(kind: str, text: str) -> bool:
 
 def moment(kind: str, text: str) -> object:
     """A date or time as something that orders; without a zone it counts as UTC."""
-    text = re.sub(r"(\.\d{6})\d+", r"\1", text)
     if kind == "xs:date":
         return date.fromisoformat(text[:10])
+    part = _FRACTION.search(text)
+    units = int(part[1].ljust(DIGITS, "0")[:DIGITS]) if part else 0
+    text = _FRACTION.sub("", text)
     if kind == "xs:time":
         clock = time.fromisoformat(text.replace("24:00:00", "00:00:00"))
-        return clock if clock.tzinfo else clock.replace(tzinfo=UTC)
+        return with_fraction(clock if clock.tzinfo else clock.replace(tzinfo=UTC), units)
     found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return with_fraction(found if found.tzinfo else found.replace(tzinfo=UTC), units)
 
 
 def cast(item: Item, kind: str) -> Atomic | None:

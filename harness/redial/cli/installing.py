@@ -1,0 +1,179 @@
+"""What ``deploy`` and ``rollback`` share: the reviewed files, and what is done with them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redial.cli.adopting import adopted
+from redial.cli.errors import UserError
+from redial.config import Config
+from redial.deploy import Connect, Plan, Survey, apply
+from redial.deploy.actions import LEFT
+from redial.deploy.finishing import finish
+from redial.deploy.history import Story, content_of
+from redial.deploy.loss import left_over
+from redial.deploy.skipping import unchanged
+from redial.deploy.verify import Look, findings
+from redial.project import project
+from redial.render import check, read
+
+REVISION = "REDIAL_REVISION"
+"""Environment variable: which revision of the source is deployed; else git is asked."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What somebody has said may be done, and how long it may take."""
+
+    overwrite: bool = False
+    """Whether what was changed by hand is replaced."""
+    losses: Mapping[str, int] = field(default_factory=dict)
+    """Tables that may be dropped, with the rows they have."""
+    wait_seconds: int | None = None
+
+
+def reviewed(
+    name: str, config: Config, from_folder: str | None, *, as_rendered: bool = False
+) -> dict[str, str]:
+    """The files somebody has looked at: sql/generated/NAME, or a folder a CI has kept.
+
+    as_rendered: without what was adopted. Raises UserError when they are not there, were changed, or
+    are not what is rendered today.
+    """
+    folder = Path(from_folder) if from_folder else project().generated / name
+    what = f"--from {folder}" if from_folder else f"sql/generated/{name}"
+    if not folder.is_dir():
+        raise UserError(what, "is not there", "redial render; look at what it writes, and keep it")
+    try:
+        files = read(folder)
+    except ValueError as error:
+        raise UserError(what, str(error), "redial render; look at what it writes again") from error
+    if f"VALUES (N'{config.name}'," not in files.get("90_deployment.data.sql", ""):
+        raise UserError(
+            what, f"holds the files of another configuration than {name}", "name the right folder"
+        )
+    if not from_folder and (stale := check(config, folder)):
+        first, *more = [line.partition(";")[0] for line in stale]
+        raise UserError(
+            what,
+            f"is not what the configuration and the templates say: {first}"
+            + (f", and {len(more)} files more" if more else ""),
+            "redial render; look at the difference, and keep it",
+        )
+    return files if as_rendered else adopted(name, files)
+
+
+def install(
+    config: Config,
+    connect: Connect,
+    files: dict[str, str],
+    seen: Survey,
+    what: str,
+    allowed: Allowed,
+) -> int:
+    """Send the files, undo what was changed by hand, look; 1 when something is found.
+
+    what: deploy or rollback. Raises DeployError, UserError.
+    """
+    _tables_are_there(seen.looks, allowed.losses)
+    looks: list[Look] = []
+
+    def then(connection: Any) -> None:
+        looks.extend(finish(connection, config, files, seen.looks, allowed.losses, _say))
+
+    report = apply(
+        config,
+        connect,
+        progress,
+        files=files,
+        wait_seconds=allowed.wait_seconds,
+        story=story(what, seen.plan, files),
+        first=_replaced(config, seen, files) if allowed.overwrite else (),
+        skip=unchanged(config, seen.looks, files),
+        then=then,
+    )
+    print(f"{len(report.files)} files, {report.batches} batches")
+    return told(looks)
+
+
+def _replaced(config: Config, seen: Survey, files: Mapping[str, str]) -> list[str]:
+    """Files of modules that have lost our comment: sent before it is asked whose they are."""
+    return seen.by_hand.files(config, files)
+
+
+def _tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
+    """Raises UserError for a table that no deployment has left over."""
+    known = {name for one in looks for name in left_over(one)}
+    for table in losses:
+        if table not in known:
+            raise UserError(
+                f"--allow-loss {table}",
+                "is no table of an earlier choice here; nothing was done",
+                f"use one of: {', '.join(sorted(known))}" if known else "leave it out",
+            )
+
+
+def story(what: str, plan: Plan, files: dict[str, str]) -> Story:
+    """What is written down of an attempt."""
+    changes = "\n".join(f"{action.do} {action.what} [{action.why}]" for action in plan.actions)
+    return Story(what, content_of(files, plan.schema), _revision(), changes or None)
+
+
+def _revision() -> str | None:
+    """The source's revision: what the environment says, else git of the project folder."""
+    if said := os.environ.get(REVISION):
+        return said[:100]
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(project().root), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()[:100] or None
+
+
+def told(looks: Iterable[Look]) -> int:
+    """Print what verification found; the exit status."""
+    seen = list(looks)
+    found = findings(seen)
+    for line in found:
+        print(line)
+    for line in (line for one in seen for line in one.notes()):
+        print(f"note: {line}")
+    if not found:
+        print("verified: everything is there, as the files make it, and switched on")
+    return 1 if found else 0
+
+
+def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allowed) -> str:
+    """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
+    from redial.deploy.apply import installation
+
+    skip = set(unchanged(config, seen.looks, files))
+    first = _replaced(config, seen, files) if allowed.overwrite else []
+    names = [*first, *(name for name in installation(files) if name not in skip)]
+    parts = [f"/* {name} */\n{files[name]}" for name in names]
+    parts += [
+        f"/* repair in {action.database} */\n{action.sql}\nGO\n"
+        for action in seen.plan.actions
+        if action.sql and action.do not in LEFT
+    ]
+    return "".join(parts)
+
+
+def _say(text: str) -> None:
+    print(f"  {text}")
+
+
+def progress(name: str, number: int, total: int) -> None:
+    """One line per file: what is being sent is named before it can fail."""
+    print(f"  {number:>2}/{total} {name}", flush=True)

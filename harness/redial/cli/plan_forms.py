@@ -1,0 +1,248 @@
+"""A plan for a pull request, a browser, or a CI: markdown, html, junit, sarif."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from html import escape
+from xml.etree import ElementTree
+
+from redial.cli.plan import LOSS, counted, moves, shown, verdict
+from redial.deploy.actions import LEFT, Action
+from redial.deploy.plan import Plan
+from redial.version import VERSION
+
+SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+"""Schema of the form code scanners and most CI read (OASIS, SARIF 2.1.0)."""
+LONG = 12
+"""Rows of a markdown table after which the rest is folded away."""
+
+
+def markdown(plan: Plan) -> str:
+    """A comment for a pull request: the verdict first, details folded."""
+    lines = [
+        f"### redial plan: {_code(plan.config)} on {_code(', '.join(plan.databases))}",
+        "",
+        f"**{verdict(plan)}**",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {_cell(value)} |" for name, value in _header(plan)),
+    ]
+    for title, texts in _lists(plan):
+        lines += ["", f"**{title}**", "", *(f"- {_cell(text)}" for text in texts)]
+    if plan.actions:
+        rows = [
+            f"| {one.do} | {_cell(one.thing)} | {one.why} | {_cell(_first(one))} | {_cell(locked(one))} |"
+            for one in plan.actions
+        ]
+        table = ["| do | what | why | difference | locks |", "|---|---|---|---|---|"]
+        lines += ["", *table, *rows[:LONG]]
+        if len(rows) > LONG:
+            summary = f"<summary>{len(rows) - LONG} more</summary>"
+            lines += ["", "<details>", summary, "", *table, *rows[LONG:], "", "</details>"]
+        texts = [one.what for one in plan.actions if "\n" in one.what]
+        if texts:
+            lines += ["", "<details>", "<summary>texts that differ</summary>", ""]
+            for text in texts:
+                fence = "`" * max(3, _longest(text) + 1)
+                lines += [
+                    f"{fence}diff",
+                    *(line.removeprefix("    ") for line in text.splitlines()),
+                    fence,
+                    "",
+                ]
+            lines += ["</details>"]
+    return "\n".join([*lines, ""])
+
+
+def html(plan: Plan) -> str:
+    """One page without anything from elsewhere."""
+    rows = "".join(
+        f"<tr><td>{escape(one.do)}</td><td>{escape(one.thing)}</td><td>{escape(one.database)}</td>"
+        f"<td>{escape(one.why)}</td><td><pre>{escape(one.what)}</pre></td><td>{escape(locked(one))}</td></tr>\n"
+        for one in plan.actions
+    )
+    header = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>\n"
+        for name, value in _header(plan)
+    )
+    lists = "".join(
+        f"<h2>{escape(title)}</h2><ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>\n"
+        for title, texts in _lists(plan)
+    )
+    return (
+        "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
+        f"<title>redial plan: {escape(plan.config)}</title>\n"
+        "<style>body{font:16px/1.5 sans-serif;margin:2rem}table{border-collapse:collapse}"
+        "td,th{border:1px solid #888;padding:.3rem .6rem;text-align:left;vertical-align:top}"
+        "pre{margin:0;white-space:pre-wrap}</style>\n"
+        f"<h1>redial plan: {escape(plan.config)}</h1>\n<p><strong>{escape(verdict(plan))}</strong></p>\n"
+        f"<table>{header}</table>\n{lists}"
+        "<h2>Changes</h2>\n<table><tr><th>do<th>what<th>database<th>why<th>difference<th>locks</tr>\n"
+        f"{rows}</table>\n</html>\n"
+    )
+
+
+def junit(plan: Plan) -> str:
+    """A test for each difference and refusal, which fails; one that passes where there is none."""
+    failures = [(one.thing, one.do, one.what) for one in plan.actions if one.do not in LEFT]
+    failures += [(text.partition(":")[0], "blocked", text) for text in plan.blocked]
+    failures += [(text.partition(",")[0], "mend", text) for text in plan.others]
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"redial plan {plan.config}",
+        tests=str(len(failures) or 1),
+        failures=str(len(failures)),
+    )
+    for name, kind, text in failures or [("nothing to change", "", "")]:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"redial.{plan.config}", name=_plain(name)
+        )
+        if kind:
+            failure = ElementTree.SubElement(
+                case, "failure", type=kind, message=_plain(text.partition("\n")[0])
+            )
+            failure.text = _plain(text)
+    left = [one for one in plan.actions if one.do in LEFT]
+    if left:
+        said = ElementTree.SubElement(suite, "system-out")
+        said.text = _plain("\n".join(f"{one.do}: {one.what}" for one in left))
+    ElementTree.indent(suite)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        + ElementTree.tostring(suite, encoding="unicode")
+        + "\n"
+    )
+
+
+def sarif(plan: Plan) -> str:
+    """For code scanning: what blocks is an error, a change a warning, what is left a note."""
+    found = [("blocked", "error", text, "") for text in plan.blocked]
+    found += [("mend", "warning", text, "") for text in plan.others]
+    for one in plan.actions:
+        level = "note" if one.do in LEFT else "warning"
+        found.append((one.do.replace(" ", "-"), level, one.what, one.thing))
+    results = [_result(plan.config, *each) for each in found]
+    rules = sorted({str(result["ruleId"]) for result in results})
+    driver = {
+        "name": "redial plan",
+        "version": VERSION,
+        "rules": [{"id": rule, "shortDescription": {"text": _RULES[rule]}} for rule in rules],
+    }
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": SARIF, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+_MARKUP = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_|[]#~@"}
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RULES = {
+    "blocked": "a deployment would be refused",
+    "mend": "something else is wrong",
+    "create": "a deployment would make it",
+    "alter": "a deployment would change it",
+    "drop": "a deployment would drop it",
+    "grant": "a deployment would grant it",
+    "revoke": "a deployment would take it away",
+    "write": "a deployment would write it",
+    "by-hand": "a person decides",
+    "leave": "it is others'",
+}
+
+
+def _result(config: str, rule: str, level: str, text: str, thing: str = "") -> dict[str, object]:
+    """One finding. It stands in no file; its configuration's is named, for code scanning of GitHub
+    refuses a whole file in which one result has no physical location (F-583)."""
+    where: dict[str, object] = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": f"sql/configs/{config}.toml"},
+            "region": {"startLine": 1},
+        }
+    }
+    if thing:
+        where["logicalLocations"] = [{"fullyQualifiedName": thing}]
+    same = hashlib.sha256(f"{rule} {thing or text.partition(chr(10))[0]}".encode()).hexdigest()
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": text},
+        "locations": [where],
+        "partialFingerprints": {"redialFinding/v1": same},
+    }
+
+
+def _header(plan: Plan) -> list[tuple[str, str]]:
+    return [
+        ("server", plan.server),
+        ("product", plan.product),
+        ("login", plan.login),
+        ("gate", plan.gate),
+        ("dialogs", counted(plan.dialogs) or "none"),
+        ("pending", counted(plan.pending) or "none"),
+        ("queues", counted(plan.depth) or "none"),
+        ("files", moves(plan)),
+        ("holds locks on what is ours", plan.in_the_way or "nobody"),
+        ("senders are refused", plan.closes or "at no time"),
+        ("loss", "; ".join(plan.loss) or LOSS),
+    ]
+
+
+def _lists(plan: Plan) -> list[tuple[str, list[str]]]:
+    """Titles and texts of what is said besides the changes; none that is empty."""
+    found = [
+        ("A deployment would be refused", plan.blocked),
+        ("Choices that change: the gate closes and dialogs end before they do", plan.drains),
+        ("Sessions in the way of switching Service Broker on", plan.cut),
+        ("Callers must know", plan.callers),
+        ("Wrong besides", plan.others),
+        ("Seen and not judged", plan.notes),
+    ]
+    return [(title, texts) for title, texts in found if texts]
+
+
+def locked(one: Action) -> str:
+    """What is locked, and by whom it is held now."""
+    return one.locks + (f"; would wait for {one.waits_for}" if one.waits_for else "")
+
+
+def _first(one: Action) -> str:
+    return one.what.partition("\n")[0]
+
+
+def _cell(text: str) -> str:
+    """In a markdown table: one line, nothing that is markup, nobody called by name."""
+    return " ".join(escape(text, quote=False).translate(_MARKUP).split())
+
+
+def _code(text: str) -> str:
+    return f"<code>{_cell(text)}</code>"
+
+
+def _longest(text: str) -> int:
+    """Of the runs of backticks in a text."""
+    return max(
+        (len(run) for run in "".join(c if c == "`" else " " for c in text).split()), default=0
+    )
+
+
+def _plain(text: str) -> str:
+    """Without what XML 1.0 cannot hold."""
+    return _NO_XML.sub("?", text)
+
+
+def as_json(plan: Plan) -> str:
+    """The form ``deploy --plan`` reads."""
+    return plan.to_json()
+
+
+FORMS: dict[str, Callable[[Plan], str]] = {
+    "text": shown,
+    "json": as_json,
+    "markdown": markdown,
+    "html": html,
+    "junit": junit,
+    "sarif": sarif,
+}
+"""By what --format calls them."""

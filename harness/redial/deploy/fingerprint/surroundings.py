@@ -1,0 +1,99 @@
+"""What no file says and messages depend on all the same: options, rights and triggers of the database.
+
+They belong to the database's owner and were there before us, so no file can want them one way or the
+other. What a deployment found is kept; what is otherwise later is named, until ``redial baseline`` keeps
+it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from redial.deploy.fingerprint.compare import SINCE, Difference
+from redial.deploy.fingerprint.model import MADE, SURROUNDING, Catalog, Thing
+
+OPTIONS_QUESTION = "options"
+"""The question whose columns are options."""
+PROPERTIES = frozenset({("role", "owner"), ("user", "default schema")})
+"""Of things that files make, what depends on who made them."""
+
+
+def option_name(column: str) -> str:
+    """is_trustworthy_on: trustworthy."""
+    return re.sub(r"^is_|_on$|_desc$", "", column).replace("_", " ")
+
+
+def surroundings(found: Catalog) -> Catalog:
+    """That part of what was found."""
+    return {
+        thing: {
+            what: value
+            for what, value in own.items()
+            if thing.kind in SURROUNDING or (thing.kind, what) in PROPERTIES
+        }
+        for thing, own in found.items()
+        if thing.kind in SURROUNDING or any((thing.kind, what) in PROPERTIES for what in own)
+    }
+
+
+def moved(kept: Catalog, found: Catalog) -> list[Difference]:
+    """What is otherwise than it was kept."""
+    now = surroundings(found)
+    differences = [
+        Difference(thing, SINCE, what, own.get(what, ""), now.get(thing, {}).get(what, ""))
+        for thing, own in kept.items()
+        for what in own
+        if thing in now and now[thing].get(what) != own[what]
+    ]
+    differences += [Difference(thing, SINCE, "", "there", "gone") for thing in kept.keys() - now]
+    # A role or user that a later configuration names is no change of the surroundings.
+    came = [thing for thing in now.keys() - kept if thing.kind in SURROUNDING]
+    differences += [Difference(thing, SINCE, "", "", "there") for thing in came]
+    return sorted(differences, key=lambda one: (one.thing, one.what))
+
+
+def merged(kept: Catalog, found: Catalog) -> Catalog:
+    """What a deployment keeps: as it was kept, but for what it has made or taken away itself.
+
+    A change that somebody else has made goes on being named, until a baseline keeps it.
+    """
+    now = surroundings(found)
+    ours = {thing for thing in kept.keys() | now.keys() if _by_deployments(thing)}
+    stays = {thing: own for thing, own in kept.items() if thing not in ours or thing in now}
+    return stays | {thing: now[thing] for thing in ours if thing in now and thing not in kept}
+
+
+def _by_deployments(thing: Thing) -> bool:
+    return thing.kind == MADE or thing.kind not in SURROUNDING
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a deployment, or a baseline, has kept."""
+
+    surroundings: list[Catalog]
+    """Of each database."""
+    accepted: frozenset[str]
+    """Keys of differences that are known and stay (``Difference.key``)."""
+
+
+def written(catalogs: Iterable[Catalog], accepted: Iterable[str]) -> str:
+    """As text: catalogs, the surroundings of each database, and what is accepted."""
+    said = [[[*thing, own] for thing, own in sorted(one.items())] for one in catalogs]
+    return json.dumps({"surroundings": said, "accepted": sorted(accepted)}, ensure_ascii=False)
+
+
+def read(text: str) -> Known:
+    """What ``written`` has written; nothing for a text of other making."""
+    try:
+        said = json.loads(text)
+        catalogs = [
+            {Thing(kind, name, of): own for kind, name, of, own in catalog}
+            for catalog in said["surroundings"]
+        ]
+        return Known(catalogs, frozenset(said["accepted"]))
+    except (ValueError, KeyError, TypeError):
+        return Known([], frozenset())

@@ -1,0 +1,83 @@
+"""The end of a deployment: what was changed by hand is undone, what is there is looked at and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from redial.config import Config
+from redial.deploy.actions import repairs
+from redial.deploy.apply import use
+from redial.deploy.errors import DeployError, server_message
+from redial.deploy.fingerprint import merged, surroundings, written
+from redial.deploy.history import content_of, know
+from redial.deploy.loss import dropping
+from redial.deploy.verify import Look, look_over
+
+Say = Callable[[str], None]
+
+
+def finish(
+    connection: Any,
+    config: Config,
+    files: Mapping[str, str],
+    before: Iterable[Look],
+    losses: Mapping[str, int],
+    say: Say,
+) -> list[Look]:
+    """Undo by statements what no file undoes, drop what may be lost, and look again.
+
+    before: what was seen before the deployment. losses: rows of the tables that may be dropped. say:
+    told each statement before it runs. Raises DeployError.
+    """
+    looks = look_over(config, connection, files)
+    todo = [(one.database, sql) for one in looks for sql in [*repairs(one), *dropping(one, losses)]]
+    home = looks[0].database
+    for database, sql in todo:
+        say(f"repairing in {database}: {_shown(sql)}")
+        _run(connection, database if config.target.database else None, sql)
+    if todo:
+        if config.target.database:
+            use(connection, home)
+        looks = look_over(config, connection, files)
+    return keep_known(connection, config, files, looks, list(before))
+
+
+def keep_known(
+    connection: Any,
+    config: Config,
+    files: Mapping[str, str],
+    looks: list[Look],
+    before: list[Look],
+) -> list[Look]:
+    """Keep what is around the installation, where nothing was kept before. Raises DeployError."""
+    kept = [one.kept for one in before] or [None] * len(looks)
+    catalogs = [
+        surroundings(one.found) if was is None else merged(was, one.found)
+        for one, was in zip(looks, kept, strict=True)
+    ]
+    accepted = before[0].known if before else frozenset()
+    content = content_of(files, config.schema_name)
+    know(connection, config.schema_name, content, written(catalogs, accepted))
+    return [replace(one, kept=own) for one, own in zip(looks, catalogs, strict=True)]
+
+
+def _shown(sql: str) -> str:
+    """A statement in one line."""
+    return " ".join(sql.split())
+
+
+def _run(connection: Any, database: str | None, sql: str) -> None:
+    """One statement, in another database where one is named. Raises DeployError that shows it."""
+    if database is not None:
+        use(connection, database)
+    with closing(connection.cursor()) as cursor:
+        try:
+            cursor.execute(sql)
+            while cursor.nextset():
+                pass
+        except Exception as error:
+            number, text = server_message(error)
+            raise DeployError(f"repair {_shown(sql)}", 1, number, text) from error

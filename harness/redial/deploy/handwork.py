@@ -1,0 +1,125 @@
+"""Modules that somebody has changed by hand, told from those of another version.
+
+A module's text is neither what the files make nor what the last deployment, or one that was tried since,
+has made of it: those files are kept in the database (``history``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redial.config import Config
+from redial.deploy.apply import installation
+from redial.deploy.fingerprint import Difference, Thing, wanted
+from redial.deploy.fingerprint.compare import CHANGED
+from redial.deploy.fingerprint.model import HIDDEN
+from redial.deploy.history import content_of, kept_files
+from redial.deploy.live import SHOWN
+from redial.deploy.skipping import module_files
+from redial.deploy.verify import Look, files_of_side
+from redial.render import sides
+
+LAST = Thing("deployment", "last")
+
+
+@dataclass(frozen=True)
+class Handwork:
+    """What was found."""
+
+    modules: frozenset[tuple[str, str]] = frozenset()
+    """Database and name of each."""
+    unknown: frozenset[tuple[str, str]] = frozenset()
+    """Of these it cannot be told: the files they were made from were not kept."""
+
+    def files(self, config: Config, files: Mapping[str, str]) -> list[str]:
+        """The files that make these modules, for a deployment that replaces them."""
+        names = {name for _, name in self.modules}
+        return [
+            here.folder + file
+            for here in sides(config)
+            for file, module in module_files(files_of_side(files, here)).items()
+            if module in names
+        ]
+
+    def changed(self, database: str, difference: Difference) -> bool:
+        """Whether a difference is one of them."""
+        return is_text(difference) and (database, difference.thing.name) in self.modules
+
+    def refusals(self) -> list[str]:
+        """Why a deployment is refused that does not say --overwrite."""
+        lines = [
+            f"module {name} in {database} was changed by hand since the last deployment, and a "
+            f"deployment would undo it. Next: redial adopt --module {name} keeps the change, "
+            "redial deploy --overwrite replaces it"
+            for database, name in sorted(self.modules)
+        ]
+        if self.unknown:
+            names = sorted(name for _, name in self.unknown)
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            lines.append(
+                f"whether somebody has changed {', '.join(names[:SHOWN])}{more} cannot be told: the "
+                "files of the last deployment were not kept. Next: redial baseline --from the folder "
+                "it was installed from; or redial deploy --overwrite, which replaces them"
+            )
+        return lines
+
+
+def is_text(difference: Difference) -> bool:
+    """Whether a module has another text."""
+    return (
+        difference.thing.kind == "module"
+        and difference.how == CHANGED
+        and difference.what == "text"
+        and difference.found != HIDDEN
+    )
+
+
+def handwork(
+    connection: Any, config: Config, looks: Iterable[Look], files: dict[str, str]
+) -> Handwork:
+    """Look for it. One round trip where a module differs, none else. Raises DeployError."""
+    places = list(zip(looks, sides(config), strict=True))
+    differ = [
+        (one.database, here, difference)
+        for one, here in places
+        for difference in one.differences
+        if is_text(difference)
+    ]
+    last = next((one.found[LAST]["content"] for one, _ in places if LAST in one.found), None)
+    if not differ or last is None:
+        return Handwork()  # nothing was ever finished: an installation that stopped goes on
+    kept = kept_files(connection, config.schema_name, last)
+    if last == content_of(files, config.schema_name):
+        kept[last] = files
+    if last not in kept:
+        return Handwork(
+            unknown=frozenset((database, one.thing.name) for database, _, one in differ)
+        )
+    texts = {
+        (here.folder, thing): {own["text"] for own in versions}
+        for here in sides(config)
+        for thing, versions in _modules(kept.values(), config, here).items()
+    }
+    return Handwork(
+        frozenset(
+            (database, one.thing.name)
+            for database, here, one in differ
+            if one.found not in texts.get((here.folder, one.thing), set())
+        )
+    )
+
+
+def _modules(
+    versions: Iterable[dict[str, str]], config: Config, here: Any
+) -> dict[Thing, list[dict[str, str]]]:
+    """Each module of one database as each version makes it."""
+    found: dict[Thing, list[dict[str, str]]] = {}
+    for files in versions:
+        own = files_of_side(files, here)
+        made = wanted({name: own[name] for name in installation(own)}, config.schema_name)
+        for thing, properties in made.items():
+            if thing.kind == "module":
+                found.setdefault(thing, []).append(properties)
+    return found

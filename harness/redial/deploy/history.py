@@ -1,0 +1,335 @@
+"""What was deployed and what was tried: an attempt is written down before its first change.
+
+The files of the last deployments are kept in the database, so that the way back needs no old checkout.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from redial.deploy.errors import DeployError, server_message
+from redial.deploy.fingerprint import Thing, wanted
+from redial.deploy.fingerprint.queries import there
+from redial.quoting import quote_name
+from redial.version import VERSION
+
+ATTEMPTS, TEXTS, DEPLOYMENTS = "DeploymentAttempt", "DeploymentText", "DeploymentHistory"
+AT_WORK, DONE, BROKEN, ABANDONED = "running", "finished", "failed", "abandoned"
+"""Outcomes; abandoned: whoever ran it was cut off before it could say more."""
+KEPT_ATTEMPTS, KEPT_TEXTS = 200, 10
+NO_TABLE, NO_COLUMN = 208, 207
+"""What is asked for is not there (sys.messages)."""
+MESSAGE = 2048
+"""Characters of a failure that are kept."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """What an attempt says of itself."""
+
+    what: str
+    """deploy or rollback."""
+    after: str
+    """Content hash of the files."""
+    revision: str | None = None
+    """Of the source, where it is known."""
+    changes: str | None = None
+    """The plan, as text."""
+
+
+@dataclass
+class Record:
+    """The row of one attempt, in the database of the connection."""
+
+    connection: Any
+    schema: str
+    story: Story
+    files: Mapping[str, str] | None = None
+    """Kept for a way back, before the first change."""
+    attempt: int | None = field(default=None, init=False)
+    """Its number; None before there is a table to write it in."""
+
+    def begin(self) -> None:
+        """Write it, where the table is there. Whoever ran before and said nothing more is gone.
+
+        The caller holds the lock of deployments. Raises DeployError.
+        """
+        tables = _tables(self.connection, self.schema)
+        if self.files is not None and TEXTS in tables:
+            keep(self.connection, self.schema, self.files)
+            self.files = None
+        if self.attempt is not None or not {ATTEMPTS, DEPLOYMENTS} <= tables:
+            return
+        own, history = _own(self.schema, ATTEMPTS), _own(self.schema, DEPLOYMENTS)
+        rows = _query(
+            self.connection,
+            "SET NOCOUNT ON; "
+            f"UPDATE {own} SET Outcome = N'{ABANDONED}' WHERE Outcome = N'{AT_WORK}'; "
+            f"DELETE FROM {own} WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM {own} AS a) "
+            f"- {KEPT_ATTEMPTS - 1}; "
+            f"INSERT INTO {own} (What, ToolVersion, SourceRevision, HashBefore, HashAfter, PlannedChanges) "
+            "OUTPUT inserted.AttemptId "
+            f"VALUES (?, ?, ?, (SELECT TOP (1) h.ContentHash FROM {history} AS h "
+            "ORDER BY h.DeploymentId DESC), ?, ?);",
+            (self.story.what, VERSION, self.story.revision, self.story.after, self.story.changes),
+        )
+        self.attempt = int(rows[0][0])
+
+    def end(self, failure: DeployError | None = None) -> None:
+        """Say how it ended. Raises DeployError."""
+        if self.attempt is None:
+            return
+        _run(
+            self.connection,
+            f"UPDATE {_own(self.schema, ATTEMPTS)} SET Outcome = ?, Message = ?, "
+            "EndedUtc = SYSUTCDATETIME() WHERE AttemptId = ?;",
+            (
+                DONE if failure is None else BROKEN,
+                None if failure is None else str(failure)[:MESSAGE],
+                self.attempt,
+            ),
+        )
+
+    def failed(self, failure: DeployError) -> None:
+        """The same for one that failed; where even that cannot be written, the row stays as it is."""
+        with suppress(DeployError):
+            _run(self.connection, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")
+            self.end(failure)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A row of DeploymentHistory: what the database held from then on."""
+
+    number: int
+    when: datetime
+    """UTC, as of the server."""
+    by: str
+    version: str
+    content: str
+    """Hash of the files."""
+    kept: bool
+    """Whether the files are there for a way back."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A row of DeploymentAttempt."""
+
+    number: int
+    started: datetime
+    ended: datetime | None
+    outcome: str
+    what: str
+    by: str
+    host: str
+    version: str
+    revision: str
+    before: str
+    after: str
+    message: str
+    changes: str
+    """The plan, as text."""
+
+
+class NoWayBack(Exception):
+    """There is nothing to go back to; the text says why, and what to do."""
+
+
+def content_of(files: Mapping[str, str], schema: str) -> str:
+    """The content hash that rendered files write into DeploymentHistory."""
+    own = {name: text for name, text in files.items() if name.startswith("90_")}
+    return wanted(own, schema)[Thing("deployment", "last")]["content"]
+
+
+def keep(connection: Any, schema: str, files: Mapping[str, str]) -> None:
+    """Keep the files of a deployment, before it changes anything; the oldest beyond KEPT_TEXTS go.
+
+    What it found is kept when it has finished (``know``). Raises DeployError.
+    """
+    own, content = _own(schema, TEXTS), content_of(files, schema)
+    packed = gzip.compress(json.dumps(dict(files)).encode(), mtime=0)
+    _run(
+        connection,
+        f"SET NOCOUNT ON; UPDATE {own} SET KeptUtc = SYSUTCDATETIME(), Files = ? WHERE ContentHash = ?; "
+        f"IF @@ROWCOUNT = 0 INSERT INTO {own} (ContentHash, Files) VALUES (?, ?); "
+        f"DELETE FROM {own} WHERE ContentHash NOT IN (SELECT TOP ({KEPT_TEXTS}) t.ContentHash "
+        f"FROM {own} AS t ORDER BY t.KeptUtc DESC, t.ContentHash);",
+        (packed, content, content, packed),
+    )
+
+
+def know(connection: Any, schema: str, content: str, known: str) -> None:
+    """Keep what a deployment has found around it. Raises DeployError."""
+    _run(
+        connection,
+        f"UPDATE {_own(schema, TEXTS)} SET Known = ? WHERE ContentHash = ?;",
+        (known, content),
+    )
+
+
+def kept_files(connection: Any, schema: str, last: str) -> dict[str, dict[str, str]]:
+    """The files of the last deployment and of what was tried since, by content hash.
+
+    last: content hash of the last one. Those that were not kept are not there. Raises DeployError.
+    """
+    attempt = _own(schema, ATTEMPTS)
+    try:
+        rows = _query(
+            connection,
+            f"SELECT t.ContentHash, t.Files FROM {_own(schema, TEXTS)} AS t WHERE t.ContentHash = ? "
+            f"OR t.ContentHash IN (SELECT a.HashAfter FROM {attempt} AS a WHERE a.AttemptId > "
+            f"ISNULL((SELECT MAX(f.AttemptId) FROM {attempt} AS f WHERE f.Outcome = N'{DONE}'), 0));",
+            (last,),
+        )
+    except DeployError as error:
+        if error.number in (NO_TABLE, NO_COLUMN):
+            return {}
+        raise
+    return {content.strip(): _unpacked(files) for content, files in rows}
+
+
+def _unpacked(files: bytes) -> dict[str, str]:
+    """Rendered files as ``keep`` has packed them."""
+    found: dict[str, str] = json.loads(gzip.decompress(files))
+    return found
+
+
+def deployments(connection: Any, schema: str) -> list[Deployment]:
+    """What was deployed, the oldest first; by whatever tool. Raises DeployError."""
+    tables = _tables(connection, schema)
+    if DEPLOYMENTS not in tables:
+        return []
+    has = (
+        f"CASE WHEN EXISTS (SELECT 1 FROM {_own(schema, TEXTS)} AS t "
+        "WHERE t.ContentHash = h.ContentHash) THEN 1 ELSE 0 END"
+    )
+    rows = _query(
+        connection,
+        "SELECT h.DeploymentId, h.DeployedUtc, h.DeployedBy, h.Version, h.ContentHash, "
+        f"{has if TEXTS in tables else '0'} FROM {_own(schema, DEPLOYMENTS)} AS h "
+        "ORDER BY h.DeploymentId;",
+    )
+    return [
+        Deployment(number, when, by, version, content.strip(), bool(kept))
+        for number, when, by, version, content, kept in rows
+    ]
+
+
+def attempts(connection: Any, schema: str) -> list[Attempt]:
+    """What was tried, the oldest first. Raises DeployError."""
+    if ATTEMPTS not in _tables(connection, schema):
+        return []
+    rows = _query(
+        connection,
+        "SELECT a.AttemptId, a.StartedUtc, a.EndedUtc, a.Outcome, a.What, a.StartedBy, a.HostName, "
+        "a.ToolVersion, a.SourceRevision, a.HashBefore, a.HashAfter, a.Message, a.PlannedChanges "
+        f"FROM {_own(schema, ATTEMPTS)} AS a ORDER BY a.AttemptId;",
+    )
+    return [Attempt(*row[:6], *((value or "").strip() for value in row[6:])) for row in rows]
+
+
+def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployment, dict[str, str]]:
+    """The files of a deployment; by default of the last that had another content than the newest.
+
+    Raises NoWayBack, DeployError.
+    """
+    known = deployments(connection, schema)
+    if number is None:
+        chosen = next((one for one in reversed(known) if one.content != known[-1].content), None)
+    else:
+        chosen = next((one for one in known if one.number == number), None)
+    if chosen is None:
+        which = "no deployment before the last" if number is None else f"no deployment {number}"
+        raise NoWayBack(f"there is {which} in {quote_name(schema)}. Next: redial history")
+    if not chosen.kept:
+        raise NoWayBack(
+            f"the files of deployment {chosen.number} were not kept: redial.sql cannot, or "
+            f"{KEPT_TEXTS} others came later. Next: redial deploy --from a folder that holds them"
+        )
+    rows = _query(
+        connection,
+        f"SELECT t.Files FROM {_own(schema, TEXTS)} AS t WHERE t.ContentHash = ?;",
+        (chosen.content,),
+    )
+    return chosen, _unpacked(rows[0][0])
+
+
+def abandon(connection: Any, schema: str) -> int:
+    """Say of attempts that still run that they do not; how many. The caller holds the lock of deployments."""
+    if ATTEMPTS not in _tables(connection, schema):
+        return 0
+    own = _own(schema, ATTEMPTS)
+    rows = _query(
+        connection,
+        f"SET NOCOUNT ON; DECLARE @cut TABLE (AttemptId int NOT NULL); UPDATE {own} SET Outcome = "
+        f"N'{ABANDONED}' OUTPUT inserted.AttemptId INTO @cut WHERE Outcome = N'{AT_WORK}'; "
+        "SELECT COUNT(*) FROM @cut;",
+    )
+    return int(rows[0][0])
+
+
+def unreadable(connection: Any, schema: str) -> list[str]:
+    """Content hashes of kept files that are not what they say. Raises DeployError."""
+    if TEXTS not in _tables(connection, schema):
+        return []
+    found = []
+    for content, files in _query(
+        connection, f"SELECT t.ContentHash, t.Files FROM {_own(schema, TEXTS)} AS t;"
+    ):
+        try:
+            if content_of(_unpacked(files), schema) == content.strip():
+                continue
+        except (OSError, EOFError, ValueError, KeyError, zlib.error):
+            pass
+        found.append(content.strip())
+    return found
+
+
+def drop_texts(connection: Any, schema: str, content: str) -> None:
+    """Forget kept files. Raises DeployError."""
+    _run(connection, f"DELETE FROM {_own(schema, TEXTS)} WHERE ContentHash = ?;", (content,))
+
+
+def remember(connection: Any, schema: str, name: str, content: str) -> None:
+    """Write a row of DeploymentHistory, as 90_deployment does. Raises DeployError."""
+    _run(
+        connection,
+        f"INSERT INTO {_own(schema, DEPLOYMENTS)} (ConfigName, Version, ContentHash) VALUES (?, ?, ?);",
+        (name, VERSION, content),
+    )
+
+
+def _own(schema: str, table: str) -> str:
+    return f"{quote_name(schema)}.{quote_name(table)}"
+
+
+def _tables(connection: Any, schema: str) -> set[str]:
+    return {row[0] for row in _query(connection, there(schema))}
+
+
+def _query(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The rows of one batch. Raises DeployError."""
+    with closing(connection.cursor()) as cursor:
+        try:
+            return [tuple(row) for row in cursor.execute(sql, *parameters).fetchall()]
+        except Exception as error:
+            number, message = server_message(error)
+            raise DeployError("history", 1, number, message) from error
+
+
+def _run(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> None:
+    """A batch without rows. Raises DeployError."""
+    with closing(connection.cursor()) as cursor:
+        try:
+            cursor.execute(sql, *parameters)
+        except Exception as error:
+            number, message = server_message(error)
+            raise DeployError("history", 1, number, message) from error

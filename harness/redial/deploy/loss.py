@@ -1,0 +1,53 @@
+"""Rows that a deployment may drop, because somebody has said which and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from redial.deploy.fingerprint import Thing
+from redial.deploy.verify import Look
+from redial.quoting import literal, quote_name
+
+ROWS_DIFFER = 50143
+"""More or fewer rows than were allowed to be lost (docs/errors.md)."""
+
+
+def left_over(one: Look) -> list[str]:
+    """Tables that a deployment made and these files do not."""
+    return sorted(
+        thing.name
+        for thing in one.found
+        if thing.kind == "table"
+        and thing not in one.wanted
+        and Thing("mark", "TABLE", thing.name) in one.found
+    )
+
+
+def parsed(said: Iterable[str]) -> dict[str, int]:
+    """TABLE=ROWS, each. Raises ValueError that says which is none."""
+    found: dict[str, int] = {}
+    for one in said:
+        table, equals, rows = one.rpartition("=")
+        if not equals or not table or not rows.isdigit():
+            raise ValueError(f"{one!r} is not TABLE=ROWS")
+        found[table] = int(rows)
+    return found
+
+
+def dropping(one: Look, losses: Mapping[str, int]) -> list[str]:
+    """Statements that drop a table with exactly so many rows; one with other rows fails."""
+    return [_drop(one.schema, name, losses[name]) for name in left_over(one) if name in losses]
+
+
+def _drop(schema: str, table: str, rows: int) -> str:
+    own = f"{quote_name(schema)}.{quote_name(table)}"
+    return (
+        "SET XACT_ABORT ON; BEGIN TRANSACTION; DECLARE @property int; DECLARE @rows bigint = "
+        f"(SELECT COUNT_BIG(*) FROM {own} WITH (TABLOCKX, HOLDLOCK)); "
+        f"DECLARE @said nvarchar(400) = CONCAT(N'Table ', {literal(table)}, N' has ', @rows, "
+        f"N' rows, not {rows}. Nothing of it was dropped. Next: redial plan, and say the number it names.'); "
+        f"IF @rows <> {rows} THROW {ROWS_DIFFER}, @said, 1; "
+        "EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA', "
+        f"@level0name = {literal(schema)}, @level1type = N'TABLE', @level1name = {literal(table)}; "
+        f"IF ISNULL(@property, 1) = 0 DROP TABLE {own}; COMMIT TRANSACTION;"
+    )

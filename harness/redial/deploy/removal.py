@@ -1,0 +1,132 @@
+"""What an uninstall would end, drop and keep, said before it does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from redial.config import Config
+from redial.deploy.apply import removal_files, use
+from redial.deploy.fingerprint import Thing
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE
+from redial.deploy.fingerprint.model import SURROUNDING
+from redial.deploy.live import Live, live
+from redial.deploy.port import Connect
+from redial.deploy.verify import Look, look_over
+from redial.server import label_of
+
+KEPT = frozenset({"table", "schema", "user", "role"})
+"""Kinds that stay until --purge-data."""
+_SHOWN = KEPT | {
+    "module",
+    "queue",
+    "service",
+    "contract",
+    "message type",
+    "type",
+    "broker priority",
+}
+_SHOWN |= {"certificate", "route", "remote service binding", "event notification", "agent job"}
+"""Kinds that are counted: the others go with one of these."""
+OUR_OWN = frozenset(
+    {"Gate", "Setting", "Migration", "OwnedObject", "DeploymentHistory", "DeploymentAttempt"}
+    | {"DeploymentText", "OperatorLog", "IdleWatch", "LandingAcknowledged"}
+)
+"""Tables whose rows are nobody's data (purge_data.sql counts the same)."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Of one database."""
+
+    database: str
+    drops: dict[str, int] = field(default_factory=dict)
+    """How many of each kind."""
+    keeps: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """Of each table with data."""
+    dialogs: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, int] = field(default_factory=dict)
+    in_the_way: str = ""
+    stays: tuple[str, ...] = ()
+    """What somebody else has made there, and stays."""
+
+
+@dataclass(frozen=True)
+class RemovalPlan:
+    """Of a configuration."""
+
+    server: str
+    removals: list[Removal]
+    """Of each database in which there is anything; empty: of none."""
+    looked_at: list[str]
+    """The databases."""
+    unseen: list[str]
+    """Why a database could not be looked at."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of data that a purge would drop."""
+        return sum(sum(one.rows.values()) for one in self.removals)
+
+
+def removal_plan(
+    config: Config, connect: Connect, files: Mapping[str, str], purge: bool
+) -> RemovalPlan:
+    """Look, and say what an uninstall would do. Raises the driver's errors."""
+    with closing(connect()) as connection:
+        connection.autocommit = True
+        looks = look_over(config, connection, files)
+        found = []
+        for one in looks:
+            if config.target.database and not one.unseen:
+                use(connection, one.database)
+            if not one.unseen and _anything(one, config):
+                found.append(_removal(one, live(connection, config.schema_name), purge))
+    return RemovalPlan(
+        label_of(looks[0].version or "a server that tells nothing of itself"),
+        found,
+        [one.database for one in looks],
+        [line for one in looks if one.unseen for line in one.others],
+    )
+
+
+def _anything(one: Look, config: Config) -> bool:
+    return one.installed or Thing("user", config.roles.module) in one.found
+
+
+def _removal(one: Look, at_work: Live, purge: bool) -> Removal:
+    ours = [thing for thing in one.found if thing in one.wanted and not _part(thing)]
+    ours = [thing for thing in ours if thing != LOCAL_ROUTE]  # every database has it
+    counts = Counter(thing.kind for thing in ours)
+    gone = {kind: number for kind, number in counts.items() if purge or kind not in KEPT}
+    return Removal(
+        one.database,
+        gone,
+        {kind: number for kind, number in counts.items() if kind not in gone},
+        {name: rows for name, rows in at_work.rows.items() if rows and name not in OUR_OWN},
+        at_work.dialogs,
+        at_work.pending,
+        at_work.in_the_way(),
+        tuple(
+            str(each.thing)
+            for each in one.differences
+            if each.how == "in excess" and each.thing.kind not in SURROUNDING | {"permission"}
+        ),
+    )
+
+
+def _part(thing: Thing) -> bool:
+    """Whether it goes with what it belongs to, or is no object."""
+    apart = bool(thing.of) and thing.kind not in ("module", "agent job")
+    return apart or thing.kind not in _SHOWN
+
+
+def printed(config: Config, files: Mapping[str, str], purge: bool, rows: int) -> str:
+    """The T-SQL of an uninstall, as it would be sent."""
+    said = (
+        f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {rows:d};\nGO\n" if purge else ""
+    )
+    return said + "".join(f"/* {name} */\n{files[name]}" for name in removal_files(files, purge))

@@ -1,0 +1,46 @@
+"""`--fewer` comes to an end for every two values of a setup's fields, with the same outcomes.
+
+With --full every allowed pair of values is met (tests/lab/proof/pairs.py); every day those setups
+that once ended in an error, and one for each way to recycle.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from redial_lab.explore import Limits, search
+from redial_lab.explore.persistent import persistent
+from redial_lab.proof.setups import Setup
+from tests.lab.proof.pairs import made, pairwise
+from tests.sampling import full
+
+ONCE_BROKEN = (
+    "senders=1 firings=0 faults=target_ends",
+    "senders=1 firings=0 retire=1",
+    "senders=1 firings=0 drain=1",
+    "senders=1 firings=0 switches=bad_optimizer:true",
+)
+BOUND = Limits(transitions=2_000 if full() else 500)
+
+
+def setups() -> list[Setup]:
+    return list(pairwise()[0]) if full() else [Setup.parse(text) for text in ONCE_BROKEN]
+
+
+@pytest.mark.parametrize("setup", setups(), ids=str)
+def test_it_ends_with_the_outcomes_of_the_whole_search(setup: Setup):
+    fewer = persistent(setup.scenario(), BOUND)
+    assert fewer.transitions > 0
+    if fewer.whole_because:
+        return  # it was the whole search, and the report says so
+    whole = search(setup.scenario(), BOUND)
+    if whole.ended:
+        assert fewer.ended
+        assert set(fewer.violations) == set(whole.violations)
+        assert set(fewer.accounts) == set(whole.accounts)
+
+
+def test_a_pair_that_is_refused_is_no_setup():
+    plain = {"key": "single", "recycle": "timer"}
+    assert made(plain) is None
+    assert made({"key": "single", "recycle": "never"}) is not None

@@ -1,0 +1,95 @@
+"""A broker over TCP with configuration audit in it; each test goes back to how it was deployed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redial.cli.deploy import deploy
+from redial.deploy import connect_odbc
+from redial.render.renderer import SUMS
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
+from redial_broker.exec.ddl.probing import unprobed
+
+SITE = "site"
+
+
+def status_of(function: Callable[..., Any], **options: Any) -> int:
+    """Exit status of a command for configuration audit."""
+    try:
+        function("audit", **options)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def run(server: str, sql: str) -> list[tuple]:
+    """Run a batch on a server."""
+    with closing(connect_odbc(server)()) as connection:
+        cursor = connection.cursor().execute(sql)
+        return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+
+def logged_in_as(server: str, login: str, password: str) -> str:
+    """The same server for another login."""
+    return re.sub(
+        r"UID=[^;]*;PWD=(\{[^}]*\}|[^;]*)", lambda _: f"UID={login};PWD={{{password}}}", server
+    )
+
+
+def another_revision(folder: Path, module: str) -> Path:
+    """Make the files in a folder those of a later revision, in which one procedure says more."""
+    [file] = folder.glob(f"*_{module}.procedure.sql")
+    file.write_text(
+        file.read_text("utf-8").replace("SET NOCOUNT ON;", "SET NOCOUNT ON; /* later */", 1),
+        "utf-8",
+    )
+    said = folder / "90_deployment.data.sql"
+    said.write_text(re.sub(r"[0-9a-f]{64}", "ab" * 32, said.read_text("utf-8")), "utf-8")
+    return summed(folder)
+
+
+def summed(folder: Path) -> Path:
+    """Write the digests of a folder's files anew, as whoever renders them does."""
+    sums = folder / SUMS
+    names = [line.split("  ", 1)[1] for line in sums.read_text("utf-8").splitlines()]
+    lines = [f"{hashlib.sha256((folder / one).read_bytes()).hexdigest()}  {one}\n" for one in names]
+    sums.write_text("".join(lines), "utf-8")
+    return folder
+
+
+@dataclass
+class Site:
+    """The broker, and connection strings to two databases: one deployed to, one empty."""
+
+    broker: EmbeddedBroker
+    server: str
+    empty: str
+
+    def restart(self, moment: Any) -> None:
+        self.broker.call(lambda _: moment.restore())
+
+
+@pytest.fixture(scope="session")
+def whole_site() -> Iterator[Site]:
+    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
+        run(broker.odbc, f"CREATE DATABASE {SITE};")
+        run(broker.odbc, "CREATE DATABASE bare;")
+        server = with_database(broker.odbc, SITE)
+        assert status_of(deploy, server=server) == 0
+        yield Site(broker, server, with_database(broker.odbc, "bare"))
+
+
+@pytest.fixture
+def site(whole_site: Site) -> Iterator[Site]:
+    moment = whole_site.broker.call(lambda instance: instance.snapshot())
+    yield whole_site
+    whole_site.restart(moment)

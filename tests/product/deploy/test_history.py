@@ -1,0 +1,164 @@
+"""What was deployed and tried is written down, and there is a way back without an old checkout."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from redial.cli.deploy import deploy, verify
+from redial.cli.history import baseline, history, rollback
+from redial.config import load
+from redial.deploy import apply, connect_odbc
+from redial.deploy import history as kept
+from redial.paths import CONFIGS, GENERATED
+from redial.render import read
+
+from .conftest import another_revision
+from .test_plan import BLOCKED, CHANGES, ERROR, NOTHING, broker, installed, run, server, status_of
+
+__all__ = ["broker", "installed", "server"]
+pytestmark = pytest.mark.driver
+AUDIT = load(CONFIGS / "audit.toml")
+
+
+@pytest.fixture
+def later(tmp_path) -> Path:
+    """The files of a later revision: a procedure says something more."""
+    folder = Path(shutil.copytree(GENERATED / "audit", tmp_path / "later"))
+    return another_revision(folder, "usp_LogError")
+
+
+def text_of_logerror(server: str) -> str:
+    [(text,)] = run(server, "SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_LogError'));")
+    return text
+
+
+def test_an_attempt_says_who_what_and_how_it_ended(installed, monkeypatch, capsys):
+    [row] = run(
+        installed,
+        "SELECT Outcome, What, StartedBy, ToolVersion, HashBefore, HashAfter, Message, "
+        "CASE WHEN EndedUtc >= StartedUtc THEN 1 END, CASE WHEN LEN(SourceRevision) > 0 THEN 1 END "
+        "FROM audit.DeploymentAttempt;",
+    )
+    [(content,)] = run(installed, "SELECT ContentHash FROM audit.DeploymentHistory;")
+    assert row[:4] == ("finished", "deploy", "sa", "0.1.0")
+    assert row[4:] == (None, content, None, 1, 1)
+    assert status_of(history, server=installed) == NOTHING
+    said = capsys.readouterr().out
+    assert re.search(rf"^     1  \S+ \S+  {content[:8]}  0\.1\.0 by sa$", said, re.M), said
+    assert re.search(
+        rf"1  \S+ \S+  deploy finished in [0-9.]+ s  nothing -> {content[:8]}  by sa from ", said
+    ), said
+
+
+def test_a_deployment_without_a_change_is_no_attempt(installed, capsys):
+    assert status_of(deploy, server=installed) == NOTHING
+    assert run(installed, "SELECT COUNT(*) FROM audit.DeploymentAttempt;") == [(1,)]
+
+
+def test_the_way_back_is_planned_first_and_gone_with_yes(installed, later, capsys):
+    before = text_of_logerror(installed)
+    # 1. a later revision comes
+    assert status_of(deploy, server=installed, from_folder=str(later)) == NOTHING
+    assert "/* later */" in text_of_logerror(installed)
+    capsys.readouterr()
+    # 2. without --yes the way back is only planned
+    assert status_of(rollback, server=installed) == CHANGES
+    said = capsys.readouterr().out
+    assert "back to deployment 1 of " in said and "-    SET NOCOUNT ON;" in said
+    assert "Next: the same command with --yes" in said
+    assert "/* later */" in text_of_logerror(installed)
+    # 3. with it, it is gone; what is there is what the first files make
+    assert status_of(rollback, server=installed, yes=True) == NOTHING
+    assert text_of_logerror(installed) == before
+    capsys.readouterr()
+    assert status_of(verify, server=installed) == NOTHING
+    # 4. it is a deployment as others, and there is a way forward again
+    whats = run(installed, "SELECT What, Outcome FROM audit.DeploymentAttempt ORDER BY AttemptId;")
+    assert whats == [("deploy", "finished"), ("deploy", "finished"), ("rollback", "finished")]
+    assert status_of(rollback, server=installed, to=2, yes=True) == NOTHING
+    assert "/* later */" in text_of_logerror(installed)
+    assert status_of(rollback, server=installed, to=2) == NOTHING
+
+
+def test_there_is_no_way_back_to_what_is_not_there(installed, capsys):
+    assert status_of(rollback, server=installed) == ERROR
+    assert "there is no deployment before the last" in capsys.readouterr().err
+    assert status_of(rollback, server=installed, to=7) == ERROR
+    said = capsys.readouterr().err
+    assert "there is no deployment 7" in said and "Next: redial history" in said
+
+
+def test_nothing_goes_back_behind_a_migration_of_a_later_version(installed, later, capsys):
+    assert status_of(deploy, server=installed, from_folder=str(later)) == NOTHING
+    run(installed, "INSERT INTO audit.Migration (Number, Name) VALUES (7, N'later');")
+    capsys.readouterr()
+    assert status_of(rollback, server=installed, yes=True) == BLOCKED
+    said = capsys.readouterr().out
+    assert "BLOCKED" in said and "migration 7" in said
+    assert "/* later */" in text_of_logerror(installed)
+
+
+def test_a_failure_is_written_down_with_its_reason_and_the_next_attempt_goes_on(
+    installed, later, capsys
+):
+    files = read(later)
+    [file] = later.glob("*usp_LogError.procedure.sql")
+    files[file.name] = "THROW 51000, N'no more', 1;\nGO\n"
+    said = kept.Story("deploy", "cd" * 32)
+    with pytest.raises(Exception, match="no more"):
+        apply(AUDIT, connect_odbc(installed), files=files, story=said)
+    [_, (outcome, message)] = run(
+        installed, "SELECT Outcome, Message FROM audit.DeploymentAttempt ORDER BY AttemptId;"
+    )
+    assert outcome == "failed" and "usp_LogError" in message and "51000: no more" in message
+    capsys.readouterr()
+    assert status_of(deploy, server=installed) == NOTHING
+    assert status_of(history, server=installed) == NOTHING
+    assert re.search(r"2  \S+ \S+  deploy failed in .*no more", capsys.readouterr().out)
+
+
+def test_one_that_was_cut_off_is_called_abandoned_by_the_next(installed, later):
+    run(installed, "UPDATE audit.DeploymentAttempt SET Outcome = N'running', EndedUtc = NULL;")
+    assert status_of(deploy, server=installed, from_folder=str(later)) == NOTHING
+    assert run(installed, "SELECT Outcome FROM audit.DeploymentAttempt ORDER BY AttemptId;") == [
+        ("abandoned",),
+        ("finished",),
+    ]
+
+
+def test_what_install_sql_made_can_be_kept_for_a_way_back(server, later, capsys):
+    # 1. redial.sql as sqlcmd runs it: nothing of ours beside it
+    apply(AUDIT, connect_odbc(server), files=read(GENERATED / "audit"))
+    assert status_of(history, server=server) == NOTHING
+    assert "files not kept" in capsys.readouterr().out
+    # 2. other files are refused, its own are kept
+    assert status_of(baseline, server=server, from_folder=str(later)) == ERROR
+    assert "and these are abababab" in capsys.readouterr().err
+    assert status_of(baseline, server=server) == NOTHING
+    assert "kept: the files of deployment 1" in capsys.readouterr().out
+    # 3. so there is a way back to it
+    assert status_of(deploy, server=server, from_folder=str(later)) == NOTHING
+    assert status_of(rollback, server=server, yes=True) == NOTHING
+    assert "/* later */" not in text_of_logerror(server)
+
+
+def test_only_the_last_ones_are_kept(installed):
+    with closing(connect_odbc(installed)()) as connection:
+        connection.autocommit = True
+        files = {"90_deployment.data.sql": ""}
+        text = (GENERATED / "audit" / "90_deployment.data.sql").read_text("utf-8")
+        for number in range(kept.KEPT_TEXTS + 3):
+            files["90_deployment.data.sql"] = re.sub(r"[0-9a-f]{64}", f"{number:064x}", text)
+            kept.keep(connection, "audit", files)
+    rows = run(installed, "SELECT ContentHash FROM audit.DeploymentText ORDER BY ContentHash;")
+    assert len(rows) == kept.KEPT_TEXTS
+
+
+def test_before_anything_was_deployed_history_says_so(server, capsys):
+    assert status_of(history, server=server) == NOTHING
+    assert "nothing was ever deployed here" in capsys.readouterr().out

@@ -1,0 +1,74 @@
+"""``redial repair`` puts the history right, and ``redial history`` tells one attempt with its plan."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from redial.cli.deploy import drift, verify
+from redial.cli.history import history, repair, rollback
+
+from .conftest import run, status_of
+
+pytestmark = pytest.mark.driver
+ERROR = 1
+
+
+def test_a_history_in_order_is_left_alone(site, capsys):
+    assert status_of(repair, server=site.server) == 0
+    assert "nothing to repair" in capsys.readouterr().out
+
+
+def test_an_attempt_that_was_cut_off_is_called_abandoned(site, capsys):
+    run(site.server, "UPDATE audit.DeploymentAttempt SET Outcome = N'running', EndedUtc = NULL;")
+    assert status_of(repair, server=site.server) == 0
+    assert "attempts that were cut off, now called abandoned: 1" in capsys.readouterr().out
+    assert run(site.server, "SELECT Outcome FROM audit.DeploymentAttempt;") == [("abandoned",)]
+
+
+def test_files_that_cannot_be_read_are_dropped_and_there_is_no_way_back_to_them(site, capsys):
+    run(site.server, "UPDATE audit.DeploymentText SET Files = 0x1F8B00;")
+    assert status_of(repair, server=site.server) == 0
+    assert "could not be read: dropped" in capsys.readouterr().out
+    assert status_of(drift, server=site.server) == ERROR
+    assert status_of(rollback, server=site.server, to=1) == ERROR
+    assert "were not kept" in capsys.readouterr().err
+
+
+def test_files_of_another_deployment_under_its_name_are_not_taken_for_it(site):
+    run(site.server, "UPDATE audit.DeploymentText SET ContentHash = REPLICATE('0', 64);")
+    assert status_of(repair, server=site.server) == 0
+    assert run(site.server, "SELECT COUNT(*) FROM audit.DeploymentText;") == [(0,)]
+
+
+def test_a_lost_row_is_written_again_where_all_is_as_the_files_make_it(site, capsys):
+    run(site.server, "DELETE FROM audit.DeploymentHistory;")
+    assert status_of(verify, server=site.server) == 1
+    assert status_of(repair, server=site.server) == 0
+    assert status_of(verify, server=site.server) == 0
+    # 1. otherwise nobody can say what was deployed
+    run(site.server, "DELETE FROM audit.DeploymentHistory; DROP VIEW audit.vw_Errors;")
+    capsys.readouterr()
+    assert status_of(repair, server=site.server) == 0
+    assert "it cannot be said what was deployed. Next: redial deploy" in capsys.readouterr().out
+    assert run(site.server, "SELECT COUNT(*) FROM audit.DeploymentHistory;") == [(0,)]
+
+
+def test_a_database_without_it_has_no_history_to_repair(site, capsys):
+    assert status_of(repair, server=site.empty) == ERROR
+    assert "nothing of 'audit' is in this database" in capsys.readouterr().err
+
+
+def test_one_attempt_is_told_with_its_plan_and_all_of_them_as_json(site, capsys):
+    capsys.readouterr()
+    assert status_of(history, server=site.server, attempt=1) == 0
+    said = capsys.readouterr().out
+    assert "plan:\ncreate user audit_module is missing [not installed]" in said
+    assert status_of(history, server=site.server, attempt=7) == ERROR
+    capsys.readouterr()
+    assert status_of(history, server=site.server, form="json") == 0
+    told = json.loads(capsys.readouterr().out)
+    [one] = told["tried"]
+    assert one["outcome"] == "finished" and one["by"] == "sa" and one["host"] and one["changes"]
+    assert told["deployed"][0]["content"] == one["after"]

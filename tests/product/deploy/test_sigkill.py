@@ -1,0 +1,47 @@
+"""The process of a deployment is killed (SIGKILL), over TCP: the next one finishes, history names both."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from redial.cli.deploy import deploy, verify
+from redial.cli.history import history
+from redial.paths import ROOT
+
+from .conftest import run, status_of
+
+pytestmark = pytest.mark.driver
+REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
+PLACES = ["30_Setting", "50_queues", "74_05_usp_SenderActivation", "90_deployment"]
+
+
+def killed_at(server: str, name: str) -> int:
+    """Deploy in a process of its own and kill it when it names a file; its exit status."""
+    process = subprocess.Popen(
+        [*REDIAL, "deploy", "--server", server],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if name in line:
+            process.kill()
+            break
+    return process.wait(60)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_deployment_that_was_killed_is_finished_by_the_next(site, place, capsys):
+    assert killed_at(site.empty, place) == -signal.SIGKILL
+    assert status_of(deploy, server=site.empty) == 0
+    assert status_of(verify, server=site.empty) == 0
+    assert status_of(history, server=site.empty) == 0
+    if place != PLACES[0]:  # before its table there was nothing to write it in
+        assert "deploy abandoned" in capsys.readouterr().out
+    assert run(site.empty, "SELECT COUNT(*) FROM audit.DeploymentHistory;") == [(1,)]

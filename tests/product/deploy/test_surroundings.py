@@ -1,0 +1,128 @@
+"""What no file makes and a deployment found: a change of it is named until a baseline keeps it."""
+
+from __future__ import annotations
+
+import pytest
+
+from redial.cli.deploy import deploy, plan, verify
+from redial.cli.history import baseline
+
+from .conftest import run, status_of
+
+pytestmark = pytest.mark.driver
+CHANGES = {
+    # what somebody does by hand, and the finding
+    "the database is trusted": (
+        "ALTER DATABASE CURRENT SET TRUSTWORTHY ON;",
+        "database option trustworthy: value is on, and was off at the last deployment",
+    ),
+    "readers read versions": (
+        "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE;",
+        "database option read committed snapshot: value is on",
+    ),
+    "sessions come with other settings": (
+        "ALTER DATABASE CURRENT SET ARITHABORT ON;",
+        "database option arithabort: value is on",
+    ),
+    "priorities are honored": (
+        "ALTER DATABASE CURRENT SET HONOR_BROKER_PRIORITY ON;",
+        "database option honor broker priority: value is on",
+    ),
+    "the broker is another one": (
+        "ALTER DATABASE CURRENT SET NEW_BROKER WITH ROLLBACK IMMEDIATE;",
+        "database option service broker guid: value is ",
+    ),
+    "the owner of the database": (
+        "CREATE LOGIN owner1 WITH PASSWORD = N'Long-enough-1'; "
+        "ALTER AUTHORIZATION ON DATABASE::site TO owner1;",
+        "database option owner: value is owner1, and was sa at the last deployment",
+    ),
+    "a trigger on whatever is altered": (
+        "CREATE TRIGGER nodrop ON DATABASE FOR DROP_PROCEDURE AS ROLLBACK;",
+        "database trigger nodrop has come since the last deployment",
+    ),
+    "everything is told to somebody": (
+        "CREATE EVENT NOTIFICATION told ON DATABASE FOR DROP_TABLE TO SERVICE "
+        "N'//redial/audit/target', N'current database';",
+        "database notification told has come since the last deployment",
+    ),
+    "who may do everything": (
+        "CREATE USER joe WITHOUT LOGIN; GRANT CONTROL TO joe;",
+        "permission of others CONTROL to joe of DATABASE has come since the last deployment",
+    ),
+    "guests may enter": (
+        "GRANT CONNECT TO guest;",
+        "permission of others CONNECT to guest of DATABASE has come since the last deployment",
+    ),
+    "who owns a role of ours": (
+        "ALTER AUTHORIZATION ON ROLE::audit_sender TO audit_module;",
+        "role audit_sender: owner is audit_module, and was dbo at the last deployment",
+    ),
+    "nobody would drop our service": (
+        "EXECUTE sys.sp_dropextendedproperty N'Redial.made', N'SERVICE', N'//redial/audit/target';",
+        "mark of making SERVICE of //redial/audit/target is gone since the last deployment",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_around_an_installation_is_named(site, what, capsys):
+    sql, finding = CHANGES[what]
+    assert status_of(verify, server=site.server) == 0
+    run(site.server, sql)
+    assert status_of(verify, server=site.server) == 1
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(finding)]
+    assert line.endswith("redial baseline, which keeps it as it is now.")
+
+
+@pytest.mark.daily
+def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsys):
+    # 1. a plan has nothing to do about it, and a deployment of something else goes on naming it
+    run(site.server, CHANGES["the database is trusted"][0])
+    assert status_of(plan, server=site.server) == 0
+    run(site.server, "DROP VIEW audit.vw_Errors;")
+    assert status_of(deploy, server=site.server) == 1
+    assert "database option trustworthy: value is on" in capsys.readouterr().out
+    # 2. whoever knows why keeps it
+    assert status_of(baseline, server=site.server) == 0
+    assert status_of(verify, server=site.server) == 0
+
+
+@pytest.mark.daily
+def test_what_is_accepted_is_said_and_no_finding_until_it_is_another(site, capsys):
+    # 1. a right of somebody's, a queue that an operator has stopped, a trigger of somebody's
+    run(site.server, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe;")
+    run(site.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    run(site.server, "DROP VIEW audit.vw_Errors;")
+    assert status_of(baseline, server=site.server) == 2
+    said = capsys.readouterr().out
+    assert "not accepted: permission SELECT to joe" in said and "vw_Errors" not in said
+    # 2. accepted: verification says so each time, and names what is missing all the same
+    assert status_of(baseline, server=site.server, accept=True) == 0
+    capsys.readouterr()
+    assert status_of(verify, server=site.server) == 1
+    said = capsys.readouterr().out
+    assert "module vw_Errors is missing" in said and "1 findings" in said
+    assert "note: accepted by a baseline: permission SELECT to joe on OBJECT Landing" in said
+    assert "note: accepted by a baseline: queue TargetQueue: activation is off" in said
+    # 3. it stays accepted over a deployment, which leaves both as they are
+    assert status_of(deploy, server=site.server) == 0
+    assert status_of(verify, server=site.server) == 0
+    # 4. one more right is no right that was accepted
+    run(site.server, "GRANT SELECT ON audit.Landing TO joe WITH GRANT OPTION;")
+    run(site.server, "GRANT SELECT ON audit.Landing TO public;")
+    assert status_of(verify, server=site.server) == 1
+    assert "permission SELECT to public on OBJECT Landing is there" in capsys.readouterr().out
+
+
+def test_members_of_our_roles_are_said_and_not_judged(site, capsys):
+    run(site.server, "CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
+    assert status_of(verify, server=site.server) == 0
+    assert "note: in role audit_sender, not judged: app" in capsys.readouterr().out
+
+
+def test_where_nothing_was_kept_verification_says_what_it_has_not_compared(site, capsys):
+    run(site.server, "UPDATE audit.DeploymentText SET Known = NULL;")
+    assert status_of(verify, server=site.server) == 0
+    said = capsys.readouterr().out
+    assert "note: what surrounds it" in said and "redial baseline" in said

@@ -1,0 +1,77 @@
+"""``redial uninstall`` says first what it would end, drop, keep and lose."""
+
+from __future__ import annotations
+
+import pytest
+
+from redial.cli.deploy import verify
+from redial.cli.uninstalling import uninstall
+from tests.product.sql.lab import send
+
+from .conftest import run, status_of
+
+pytestmark = pytest.mark.driver
+ERROR, CHANGES = 1, 2
+OBJECTS = "SELECT COUNT(*) FROM sys.objects WHERE schema_id = SCHEMA_ID(N'audit');"
+LETTER = (
+    "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
+    "VALUES (N'target', NEWID(), 7);"
+)
+
+
+def test_without_the_name_only_the_plan_is_shown(site, capsys):
+    run(site.server, LETTER)
+    run(site.server, "CREATE TABLE audit.Mine (A int NOT NULL);")
+    before = run(site.server, OBJECTS)
+    assert status_of(uninstall, server=site.server) == CHANGES
+    said = capsys.readouterr().out
+    assert "uninstall: configuration audit, database site on embedded broker" in said
+    assert "2 queue" in said and "2 service" in said and "1 contract" in said
+    assert "keeps    3 role, 1 schema, 18 table, 1 user" in said
+    assert "keeps    rows: 1 DeadLetter" in said and "not ours, stays: table Mine" in said
+    assert "Next: redial uninstall --config audit --yes audit\n" in said
+    # 1. with the data, what is lost, and the words that lose it
+    assert status_of(uninstall, server=site.server, purge_data=True) == CHANGES
+    said = capsys.readouterr().out
+    assert "LOSES    rows: 1 DeadLetter" in said
+    assert "--yes audit --purge-data --purge-rows 1\n" in said
+    assert run(site.server, OBJECTS) == before
+    assert status_of(verify, server=site.server) == 1  # the table of somebody's
+
+
+@pytest.mark.daily
+def test_rows_beyond_the_number_said_are_not_dropped(site, capsys):
+    run(site.server, LETTER)
+    options = {"server": site.server, "purge_data": True, "yes": "audit"}
+    assert status_of(uninstall, **options) == ERROR
+    assert "50143" in capsys.readouterr().err
+    assert run(site.server, "SELECT COUNT(*) FROM audit.DeadLetter;") == [(1,)]
+    assert status_of(uninstall, **options, purge_rows=1) == 0
+    assert run(site.server, "SELECT COUNT(*) FROM sys.schemas WHERE name = N'audit';") == [(0,)]
+    # 1. again: there is nothing, and that is no success
+    assert status_of(uninstall, **options) == ERROR
+    said = capsys.readouterr().err
+    assert "uninstall of audit from database site" in said and "nothing of it is there" in said
+
+
+def test_another_name_is_an_error_and_so_is_a_wrong_database(site, capsys):
+    assert status_of(uninstall, server=site.server, yes="etl") == ERROR
+    assert "is not the configuration's name, 'audit'; nothing was done" in capsys.readouterr().err
+    for options in ({}, {"yes": "audit"}, {"yes": "audit", "purge_data": True}):
+        assert status_of(uninstall, server=site.empty, **options) == ERROR
+        said = capsys.readouterr().err
+        assert "uninstall of audit from database bare" in said
+        assert "nothing of it is there (schema [audit])" in said and "Next: " in said
+
+
+def test_the_script_can_be_had_without_a_server(capsys):
+    assert status_of(uninstall, print_only=True, purge_data=True, purge_rows=12) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("EXECUTE sys.sp_set_session_context N'redial.purge_rows', 12;\nGO\n")
+    assert said.index("/* uninstall.sql */") < said.index("/* purge_data.sql */")
+
+
+def test_dialogs_under_way_are_in_the_plan(site, capsys):
+    run(site.server, send("0x01"))
+    assert status_of(uninstall, server=site.server) == CHANGES
+    assert "CONVERSING" in capsys.readouterr().out

@@ -1,0 +1,197 @@
+"""redial.sql sent as each kind of tool sends it, to a database in a bad state: it stops right, says so,
+leaves nothing half, and a second run finishes once the state is mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from redial.render.runners import RUNNERS
+from redial_broker.exec.ddl.probing import unprobed
+from redial_broker.instance.instance import PASSWORD, USER
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
+from tests.installed import rendered
+
+from . import catalog
+from .bare import Bare, fresh_catalog
+from .lab import AUDIT
+
+INSTALLER = rendered(AUDIT)["redial.sql"]
+CUT = {runner.name: runner.cut for runner in RUNNERS}
+
+
+class Tool(NamedTuple):
+    """How a tool sends a script."""
+
+    cut: str
+    """Name of the rule in render/runners.py."""
+    keeps: bool
+    """One connection for all batches, not one for each."""
+    goes_on: bool
+    """Behind an error."""
+
+
+TOOLS = {
+    "sqlcmd -b": Tool("go-sqlcmd", True, False),
+    "sqlcmd": Tool("go-sqlcmd", True, True),
+    "SSMS": Tool("SSMS, Invoke-Sqlcmd", True, True),
+    "DbUp": Tool("DbUp", True, False),
+    "a connection for each batch": Tool("dbatools", False, False),
+    "a connection for each batch, errors or not": Tool("go-mssqldb", False, True),
+}
+
+
+class Sent(NamedTuple):
+    """What a tool was told."""
+
+    numbers: list[int]
+    states: list[int]
+    said: str
+
+
+def send(bare: Bare, tool: Tool, login: str = USER, database: str = "lab") -> Sent:
+    """The script as the tool sends it, time passing where it waits."""
+    session, messages = None, []
+    with unprobed(bare.instance.server):
+        for sql in CUT[tool.cut](INSTALLER):
+            if session is None or not tool.keeps:
+                password = PASSWORD if login == USER else SECRET
+                session = bare.instance.login(login, password, database)
+            out = session.sink = Collector()
+            session.submit(Batch(sql))
+            bare.settle()
+            for _ in range(200):
+                if out.finished:
+                    break
+                bare.advance(1)
+            assert out.finished
+            messages += out.messages
+            if out.errors and not tool.goes_on:
+                break
+        if session is not None:
+            bare.instance.disconnect(session)
+    errors = [message for message in messages if message.severity > 10]
+    return Sent(
+        [error.number for error in errors],
+        [error.state for error in errors],
+        "\n".join(message.text for message in messages),
+    )
+
+
+SECRET = "Pa55word of 1 tester"
+Mend = Callable[[], None]
+
+
+def nobody(bare: Bare) -> Mend:
+    """A user who may connect and no more."""
+    bare.sa.execute(
+        f"CREATE LOGIN poor WITH PASSWORD = N'{SECRET}'; CREATE USER poor FOR LOGIN poor;"
+    )
+    return lambda: bare.sa.execute("USE lab; ALTER ROLE db_owner ADD MEMBER poor;")
+
+
+def altered(wrong: str, right: str) -> Callable[[Bare], Mend]:
+    def arrange(bare: Bare) -> Mend:
+        bare.sa.execute(f"ALTER DATABASE lab SET {wrong};")
+        return lambda: bare.sa.execute(f"ALTER DATABASE lab SET {right};")
+
+    return arrange
+
+
+def locked(bare: Bare) -> Mend:
+    """Another installer holds the lock."""
+    other = bare.instance.connect("lab")
+    other.execute(
+        "EXECUTE sys.sp_getapplock N'redial deploy audit', N'Exclusive', N'Session';"
+    ).ok()
+    return lambda: bare.instance.disconnect(other)
+
+
+def somebody_there(bare: Bare) -> Mend:
+    """Broker off, and a session in the database that ENABLE_BROKER would wait for."""
+    bare.sa.execute("USE master; ALTER DATABASE lab SET DISABLE_BROKER WITH ROLLBACK IMMEDIATE;")
+    other = bare.instance.login(USER, PASSWORD, "lab")
+    bare.sa.execute("USE master;")
+    return lambda: bare.instance.disconnect(other)
+
+
+STATES: dict[str, tuple[Callable[[Bare], Mend], int, str, str]] = {
+    "no rights": (nobody, 50200, "ALTER ROLE [db_owner] ADD MEMBER [poor]", "poor"),
+    "read-only": (altered("READ_ONLY", "READ_WRITE"), 50223, "SET READ_WRITE", USER),
+    "level 120": (
+        altered("COMPATIBILITY_LEVEL = 120", "COMPATIBILITY_LEVEL = 150"),
+        50223,
+        "SET COMPATIBILITY_LEVEL = 130",
+        USER,
+    ),
+    "lock": (locked, 50229, "Another deployment of configuration audit is running: session", USER),
+    "broker off, others there": (somebody_there, 50226, "let them end", USER),
+}
+
+
+@pytest.mark.sampled(every=5, meets=("state", "tool"))
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("state", STATES)
+def test_each_tool_stops_in_each_state_says_why_and_finishes_when_it_is_mended(state, tool):
+    arrange, number, said, login = STATES[state]
+    bare = Bare()
+    mend = arrange(bare)
+    bare.sa.execute("USE lab;")
+    before = bare.catalog()
+    if state == "broker off, others there":
+        bare.sa.execute("USE master;")
+    told = send(bare, TOOLS[tool], login)
+    assert told.numbers == [number], told.said
+    assert told.states == [127]  # sqlcmd ends, and not with 0 (F-493)
+    assert said in told.said and "Next: " in told.said and "Nothing was done" in told.said
+    bare.sa.execute("USE lab;")
+    assert catalog.difference(before, bare.catalog()) == []
+    bare.sa.execute("USE master;")
+    mend()
+    told = send(bare, TOOLS[tool], login)
+    assert told.numbers == [] and ": installed. Created " in told.said
+    bare.sa.execute("USE lab;")
+    wanted = fresh_catalog(AUDIT)
+    found = catalog.difference(wanted, bare.catalog())
+    if login != USER:  # a role is its maker's (CREATE ROLE page)
+        found = [line for line in found if login not in line and "'R', None, 'dbo'" not in line]
+    assert found == []
+    assert bare.rows("SELECT Outcome FROM audit.DeploymentAttempt;") == [("finished",)]
+
+
+@pytest.mark.parametrize("database", ["master", "msdb", "tempdb", "model"])
+def test_a_system_database_is_refused_and_left_as_it_was(database):
+    bare = Bare()
+    bare.sa.execute(f"USE {database};")
+    names = "SELECT name FROM sys.objects UNION ALL SELECT name FROM sys.schemas ORDER BY 1;"
+    before = bare.rows(names)
+    told = send(bare, TOOLS["sqlcmd"], database=database)
+    assert told.numbers in ([50223], [50221])  # of several things each is told
+    assert f"[{database}] is a system database" in told.said
+    assert "USE the database" in told.said
+    assert bare.rows(names) == before
+
+
+@pytest.mark.parametrize("tool", ["sqlcmd", "a connection for each batch"])
+def test_a_connection_cut_in_the_middle_leaves_an_attempt_and_the_next_run_finishes(tool):
+    """No CATCH runs; the lock ends with the session, the attempt stays "running" until the next."""
+    bare = Bare()
+    assert bare.killed_after([INSTALLER], 2_300)
+    assert bare.rows("SELECT OBJECT_ID(N'audit.usp_Send'), OBJECT_ID(N'audit.usp_Health');") != [
+        (None, None)
+    ]
+    assert bare.rows("SELECT Outcome FROM audit.DeploymentAttempt;") == [("running",)]
+    assert bare.rows(
+        "SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1;"
+    ) == [(0,)]
+    told = send(bare, TOOLS[tool])
+    assert told.numbers == [] and ": installed. Created " in told.said
+    assert "as they were 0" not in told.said  # what was there is not made again
+    assert bare.rows("SELECT Outcome FROM audit.DeploymentAttempt ORDER BY AttemptId;") == [
+        ("abandoned",),
+        ("finished",),
+    ]
+    assert catalog.difference(fresh_catalog(AUDIT), bare.catalog()) == []
