@@ -15,7 +15,6 @@ import pytest
 from hypothesis import settings
 
 from redial.paths import ROOT
-from tests import dear as dear_tests
 from tests import installed
 from tests.sampling import FULL, SMALL, full, sample
 
@@ -37,7 +36,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "runs, and the last, always the same ones; of the arguments that meets names each choice is "
         f"met; and all of them run with {FULL}=1",
     )
-    config.addinivalue_line("markers", "daily: runs every day however dear it is (tests/dear.py)")
     config.addinivalue_line(
         "markers", "breaks_the_broker: raises inside the embedded broker, to see who else suffers"
     )
@@ -59,15 +57,6 @@ _DEFECTS = _Defects()
 logging.getLogger("redial_broker.instance.defects").addHandler(_DEFECTS)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Note what a test costs, with its fixtures, where that is asked for."""
-    before = dear_tests.spent()
-    result = yield
-    dear_tests.note(item.nodeid, dear_tests.spent() - before)
-    return result
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """No test is green when the broker broke in it, unless it broke it on purpose."""
@@ -84,8 +73,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     if full():
         return f"{FULL}=1: every variant of every family"
     return (
-        f"families marked `sampled` and crash points: every N-th; dear tests: the cheapest third of "
-        f"a file's; all: {FULL}=1, invoke test --full"
+        f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full"
     )
 
 
@@ -143,7 +131,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a sample does not take (tests/sampling.py, tests/dear.py); it is always the same.
+    """Leave out what a sample does not take (tests/sampling.py); it is always the same.
 
     Folders with Spark tests come first: --dist worksteal gives the head of the list to one process,
     so one JVM is started and warmed, and what the others take over is from the other end.
@@ -162,11 +150,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         arguments = [item.callspec.params if hasattr(item, "callspec") else {} for item in family]
         kept = sample(arguments, **marker.kwargs)
         left += [item for place, item in enumerate(family) if place not in kept]
-    dear = dear_tests.beyond(
-        (item.nodeid for item in set(items) - set(left) if not item.get_closest_marker("daily")),
-        dear_tests.known(),
-    )
-    left += [item for item in items if item.nodeid in dear]
     gone = set(left)
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if item not in gone]

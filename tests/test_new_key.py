@@ -232,7 +232,6 @@ def with_host(folder: Path, script: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.daily
 def test_every_list_has_a_new_key_and_its_text_differs_in_its_own_words(tmp_path):
     """The first step of the page, beside our files: its template, and nothing else."""
     assert with_host(tmp_path, LISTED) == [

@@ -117,7 +117,6 @@ def listed(programs, project) -> str:
     return run([str(programs / "python"), "-m", "invoke", "--list"], project).stdout
 
 
-@pytest.mark.daily
 def test_it_is_the_wheel_that_runs(programs, project):
     done = run([str(programs / "python"), "-c", "import redial; print(redial.__file__)"], project)
     assert str(programs.parent) in done.stdout
@@ -156,7 +155,6 @@ def test_a_contributors_command_says_that_it_needs_a_clone(command, programs, pr
     assert "works in a clone" in done.stderr and "Next: git clone" in done.stderr
 
 
-@pytest.mark.daily
 def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, tmp_path, project):
     """Modules of an extra are hidden from the environment, one after the other.
 
@@ -183,7 +181,6 @@ def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, t
         assert f"Next: pip install 'redial-servicebroker[{extra}]'" in done.stdout + done.stderr
 
 
-@pytest.mark.daily
 def test_what_is_installed_sends_reads_with_spark_by_name_and_lands(programs, project, tmp_path):
     """In one process, for each has a JVM of its own; its workers find what is installed and no more."""
     pytest.importorskip("pyspark")

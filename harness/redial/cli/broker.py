@@ -95,9 +95,9 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     broker(
         chosen.port,
-        chosen.seed,
-        chosen.quantum,
-        chosen.switch,
-        chosen.product,
-        chosen.password_file,
+        seed=chosen.seed,
+        quantum=chosen.quantum,
+        switch=chosen.switch,
+        product=chosen.product,
+        password_file=chosen.password_file,
     )

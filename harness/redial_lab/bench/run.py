@@ -17,6 +17,7 @@ from redial.deploy import apply, connect_odbc
 from redial.server import Server, with_database
 from redial_lab.bench import peers
 from redial_lab.bench.local import activation_off, audit, call_text
+from redial_lab.bench.memory import peak_mb
 
 SECONDS = 2.0
 """Length of one throughput run over ODBC."""
@@ -140,6 +141,20 @@ def rest_mb() -> float:
     return int(line.split()[1]) / 1024
 
 
+def large_peak() -> float:
+    """How many times a value of 50 MB the broker's memory grows by while it takes and gives it."""
+    value = bytes(50 * 1024 * 1024)
+    with _broker() as (process, odbc, _):
+        connection = Server("", odbc).connect()
+        connection.execute("CREATE TABLE #large (B varbinary(max));")
+        before = peak_mb(process.pid)
+        connection.execute("INSERT INTO #large (B) VALUES (?);", value)
+        if connection.execute("SELECT B FROM #large;").fetchval() != value:
+            raise RuntimeError("the broker gave another value than it took")
+        connection.close()
+        return (peak_mb(process.pid) - before) * 1024 * 1024 / len(value)
+
+
 def send_odbc(connections: int) -> float:
     """usp_Send calls per second over ODBC and TLS, activation off."""
     config = audit()
@@ -194,6 +209,7 @@ def _rate(odbc: str, connections: int) -> float:
 FIGURES = (
     Figure("broker.start_ms", "ms", "< 300", start_ms, "interpreter_start_ms"),
     Figure("broker.rest_mb", "MB", "", rest_mb, "interpreter_rest_mb"),
+    Figure("broker.large_peak_times", "", "< 6", large_peak),
     Figure("database.fresh_ms", "ms", "< 1", _local("database.fresh_ms"), "sqlite_fresh_ms"),
     Figure("database.restore_ms", "ms", "< 1", _local("database.restore_ms"), "sqlite_restore_ms"),
     Figure(

@@ -99,10 +99,3 @@ def repeatedly(action: Callable[[], Any], seconds: float = 0.3) -> Iterator[None
     finally:
         stop.set()
         thread.join()
-
-
-def peak_bytes(pid: int) -> int:
-    """The most memory a process has had, in bytes (Linux)."""
-    with open(f"/proc/{pid}/status") as file:
-        (line,) = [line for line in file if line.startswith("VmHWM")]
-    return int(line.split()[1]) * 1024

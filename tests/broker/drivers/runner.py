@@ -20,7 +20,6 @@ from redial_broker.tds.process import BrokerProcess
 from redial_broker.tds.tls import tls_contexts
 
 from . import stage
-from .probe import peak_bytes
 
 HERE = Path(__file__).parent
 FREETDS = next(iter(Path("/usr/lib").glob("*/odbc/libtdsodbc.so")), Path("libtdsodbc.so"))
@@ -108,18 +107,13 @@ def report(driver: str, folder: Path, large: int = stage.LARGE) -> dict[str, Any
             "user": broker.user,
             "password": broker.password,
             "pem": str(pem),
-            "pid": broker.pid,
             "freetds": str(FREETDS),
             "large": large,
             "types": [[type_, literal] for type_, literal, _ in stage.TYPES],
         }
-        began = peak_bytes(broker.pid)
         said, error = _run(command, given)
         found = {line["capability"]: line for line in said}
-        found["end"] = _left(connection) | {
-            "grown": peak_bytes(broker.pid) - began,
-            "error": error[-2000:],
-        }
+        found["end"] = _left(connection) | {"error": error[-2000:]}
         connection.close()
     return found
 

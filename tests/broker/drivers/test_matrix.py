@@ -22,17 +22,6 @@ from .capabilities import (
 from .page import PAGE
 from .runner import Missing, report
 
-LARGE_MEMORY = 6
-"""How many times a large value the broker may grow by while it takes and gives it: the value, its
-bytes on the wire and what waits to be sent."""
-
-PROBING = 10_000_000
-"""Bytes a hundred small statements leave in caches and modules: 6 to 9 million where no large value is
-sent (the two dialects)."""
-
-PEAK_OF_TEXT = 18
-"""The same for pymssql, which sends values as text: a varbinary takes four times its size."""
-
 _REPORTS: dict = {}
 
 
@@ -87,7 +76,6 @@ def cells():
                 yield pytest.param(driver, capability, marks=marks, id=f"{driver}-{capability}")
 
 
-@pytest.mark.daily
 @pytest.mark.parametrize(("driver", "capability"), list(cells()))
 def test_the_driver_can(reported, driver, capability):
     found = reported(driver)
@@ -108,8 +96,6 @@ def test_nothing_is_left_behind_and_nothing_else_was_tried(reported, driver):
     found = reported(driver)
     end = found.pop("end")
     assert (end["sessions"], end["locks"]) == (0, 0), end
-    times = PEAK_OF_TEXT if driver == "pymssql" else LARGE_MEMORY
-    assert end["grown"] < PROBING + large(driver) * times
     rows = CAPABILITIES if driver in DRIVERS else DIALECT_CAPABILITIES
     promised = {name for name in rows if expected(driver, name).outcome != "none"}
     assert set(found) == promised

@@ -10,7 +10,6 @@ from redial_lab.bench import budget
 from redial_lab.bench.budget import DESIGNS, KINDS, MOMENTS, SHIPPED, counts, over
 
 
-@pytest.mark.daily
 def test_no_count_is_above_its_bound():
     """Fix: the text. Or, with the reason in the commit, the bound in evidence/cost.json."""
     assert over() == []

@@ -20,7 +20,6 @@ def text():
     return page.text()
 
 
-@pytest.mark.daily
 def test_the_committed_page_is_not_stale(text):
     """A construct runs now, or is refused now: invoke coverage writes it down."""
     assert page.PAGE.read_text("utf-8") == text

@@ -22,7 +22,6 @@ def test_three_senders_two_readers_a_recycle_and_a_resend(isolation):
     assert found.ends and not found.circles
 
 
-@pytest.mark.daily
 def test_one_sender_to_the_end():
     found = persistent(Setup(senders=1, readers=2).scenario(), Limits(transitions=None))
     assert found.ended and not found.violations

@@ -42,7 +42,6 @@ def test_a_generated_mutant_is_found_again(name, cases):
     assert found.claim, found
 
 
-@pytest.mark.daily
 def test_the_page_and_the_register_name_the_mutants_there_are_now():
     assert not stale(all_names(), FOUND)
 

@@ -32,7 +32,6 @@ CLEAN = {AGAIN[0][0], AGAIN[1][0], AGAIN[6][0]}
 """Of them, where nothing is found."""
 
 
-@pytest.mark.daily
 def test_results_page_and_traces_belong_together(tmp_path):
     """After a change of the shipped text: `invoke matrix --write` (or `--limit 0 --write`, which
     searches nothing and names the cells as stale). One test: what is installed is rendered once."""

@@ -7,7 +7,6 @@ import pytest
 from tests.lab.scenarios.lab import caught, clean
 
 
-@pytest.mark.daily
 def test_a_day_with_three_spikes_ends_with_every_message_landed_and_no_dialog_left():
     found = clean("day")
     assert found.landed == found.acknowledged == found.attempted > 1_000

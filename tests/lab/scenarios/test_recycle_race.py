@@ -13,7 +13,6 @@ def test_no_message_goes_out_behind_its_dialogs_end_of_stream():
     assert found.dialogs > 20, "dialogs are replaced under load"
 
 
-@pytest.mark.daily
 def test_a_sender_that_does_not_keep_the_row_locked_is_caught():
     """Its message is sent, its copy finds the row gone: told 50105, and landed all the same."""
     problems = caught("recycle-race").problems

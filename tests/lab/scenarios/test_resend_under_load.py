@@ -7,7 +7,6 @@ import pytest
 from tests.lab.scenarios.lab import caught, clean
 
 
-@pytest.mark.daily
 def test_what_was_pending_on_failed_dialogs_lands_once_byte_for_byte_and_in_order():
     found = clean("resend-under-load")
     assert found.attempted == found.acknowledged == found.landed

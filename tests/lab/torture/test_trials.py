@@ -41,7 +41,6 @@ def caught(mutant, name, kinds, seeds, messages=200):
     raise AssertionError(f"{mutant} was not caught")
 
 
-@pytest.mark.daily
 def test_the_text_before_copies_is_caught_and_its_story_is_small_and_replays():
     outcome = caught("queue_only", "hurried-audit", {"lost"}, range(11, 20))
     small = shrunk(outcome.plan, {"lost"}, runs=25 if full() else 5)

@@ -40,7 +40,6 @@ def login(site: Site, name: str, *, owner: bool = False, sees: bool = False) -> 
 # --- three logins ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.daily
 def test_an_owner_of_the_database_does_everything(site, capsys):
     server = login(site, "owner3", owner=True)
     run(site.server, "DROP VIEW audit.vw_Errors;")
@@ -260,7 +259,6 @@ def test_a_password_is_in_no_error_whatever_form_it_came_in(text, capsys, monkey
         assert SECRET not in said and "Next: " in said, said
 
 
-@pytest.mark.daily
 def test_a_wrong_password_is_in_no_error(site, capsys):
     server = logged_in_as(site.server, "sa", SECRET)
     for command in COMMANDS:

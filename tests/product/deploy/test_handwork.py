@@ -66,7 +66,6 @@ def test_a_deployment_of_a_later_revision_would_undo_it_and_is_refused(site, lat
     assert "hotfix" not in run(site.server, TEXT.format("usp_LogError"))[0][0]
 
 
-@pytest.mark.daily
 def test_the_way_back_asks_for_the_same_word(site, later, capsys):
     assert status_of(deploy, server=site.server, from_folder=str(later)) == 0
     hotfix(site.server)
@@ -75,7 +74,6 @@ def test_the_way_back_asks_for_the_same_word(site, later, capsys):
     assert status_of(drift, server=site.server) == 0
 
 
-@pytest.mark.daily
 def test_one_without_our_comment_is_replaced_before_it_is_asked_whose_it_is(site, capsys):
     run(site.server, "ALTER PROCEDURE audit.usp_Send AS RETURN 0;")
     assert status_of(deploy, server=site.server) == BLOCKED
@@ -83,7 +81,6 @@ def test_one_without_our_comment_is_replaced_before_it_is_asked_whose_it_is(site
     assert status_of(verify, server=site.server) == 0
 
 
-@pytest.mark.daily
 def test_what_was_adopted_is_part_of_the_files_from_then_on(site, project, capsys):
     # 1. it is written down, and a deployment then has nothing to replace
     text = hotfix(site.server)
@@ -114,7 +111,6 @@ def test_adopt_names_what_it_cannot_take(site, project, capsys):
     assert "has lost the comment" in capsys.readouterr().err
 
 
-@pytest.mark.daily
 def test_where_the_files_were_not_kept_it_cannot_be_told_and_is_said(site, later, capsys):
     apply(SHIPPED, connect_odbc(site.empty), files=read(GENERATED / "audit"))
     options = {"server": site.empty, "from_folder": str(later)}
@@ -127,7 +123,6 @@ def test_where_the_files_were_not_kept_it_cannot_be_told_and_is_said(site, later
     assert status_of(deploy, **options) == 0
 
 
-@pytest.mark.daily
 def test_what_a_deployment_that_was_cut_off_has_made_is_no_handwork(site, later, capsys):
     """Its files were kept before its first change."""
 
@@ -147,7 +142,6 @@ def test_what_a_deployment_that_was_cut_off_has_made_is_no_handwork(site, later,
     assert "/* later */" not in run(site.server, TEXT.format("usp_StartQueue"))[0][0]
 
 
-@pytest.mark.daily
 def test_only_what_differs_is_sent(site, later, capsys):
     """An unchanged procedure is not altered: no plan of it is thrown away, nobody waits for it."""
     before = dict(run(site.server, "SELECT name, modify_date FROM sys.objects WHERE type = 'P';"))

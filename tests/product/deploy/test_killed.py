@@ -46,7 +46,6 @@ def same(one: catalog.Snapshot, other: catalog.Snapshot) -> list[str]:
     return catalog.difference(one, other)
 
 
-@pytest.mark.daily
 def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):
     place = installed()
     before = place.catalog()
@@ -76,7 +75,6 @@ def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):
     assert statements > 1_000
 
 
-@pytest.mark.daily
 def test_a_first_deployment_killed_at_any_statement_is_finished_or_removed(capsys):
     place = Place()
     empty, start = place.catalog(), place.moment()

@@ -90,7 +90,6 @@ def test_behind_a_deployment_there_is_nothing_to_plan_and_nothing_to_deploy(inst
     assert run(installed, CATALOG) == before  # not one module was altered
 
 
-@pytest.mark.daily
 def test_drift_is_planned_with_the_difference_and_a_deployment_mends_it(installed, capsys):
     # 1. a hotfix with our comment, a queue that keeps its messages, a right too few, one too many
     text = run(

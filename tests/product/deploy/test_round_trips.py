@@ -107,7 +107,6 @@ def login_turns(line: Line, server: str) -> int:
     return before
 
 
-@pytest.mark.daily
 def test_a_deployment_without_a_change_asks_three_times(site, capsys):
     with line_to(site) as (line, server):
         login = login_turns(line, server)

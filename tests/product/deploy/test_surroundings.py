@@ -75,7 +75,6 @@ def test_a_change_around_an_installation_is_named(site, what, capsys):
     assert line.endswith("redial baseline, which keeps it as it is now.")
 
 
-@pytest.mark.daily
 def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsys):
     # 1. a plan has nothing to do about it, and a deployment of something else goes on naming it
     run(site.server, CHANGES["the database is trusted"][0])
@@ -88,7 +87,6 @@ def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsy
     assert status_of(verify, server=site.server) == 0
 
 
-@pytest.mark.daily
 def test_what_is_accepted_is_said_and_no_finding_until_it_is_another(site, capsys):
     # 1. a right of somebody's, a queue that an operator has stopped, a trigger of somebody's
     run(site.server, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe;")

@@ -61,7 +61,6 @@ def run(connect, sql: str) -> None:
         connection.cursor().execute(sql)
 
 
-@pytest.mark.daily
 def test_both_databases_are_installed_verified_and_removed(connect):
     report = apply(CONFIG, connect)
     first_target = next(n for n in report.files if n.startswith("target/"))

@@ -39,7 +39,6 @@ def test_without_the_name_only_the_plan_is_shown(site, capsys):
     assert status_of(verify, server=site.server) == 1  # the table of somebody's
 
 
-@pytest.mark.daily
 def test_rows_beyond_the_number_said_are_not_dropped(site, capsys):
     run(site.server, LETTER)
     options = {"server": site.server, "purge_data": True, "yes": "audit"}

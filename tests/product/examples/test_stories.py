@@ -81,7 +81,6 @@ def started(stage, language, schema, mode, *more, key="-", options=""):
         process.kill()
 
 
-@pytest.mark.daily
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_transaction_is_there_or_not_or_unknown(stage, language):
     """1 All is well. 2 The connection goes before COMMIT. 3 The answer to COMMIT is lost."""

@@ -34,7 +34,6 @@ def test_a_deployment_killed_after_any_batch_is_finished_by_the_next_or_removed(
         print(f"\na deployment of {len(batches)} batches, killed after every {STRIDE}: made good")
 
 
-@pytest.mark.daily
 def test_the_installer_killed_after_any_statement_is_finished_by_its_next_run(capsys):
     """redial.sql is one batch: what is cut off is a part, and the attempt is called abandoned."""
     bare, wanted = Bare(), fresh_catalog(AUDIT)
@@ -55,7 +54,6 @@ def test_the_installer_killed_after_any_statement_is_finished_by_its_next_run(ca
     assert killed > 600
 
 
-@pytest.mark.daily
 def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
     """Uninstall with purge; the dialog of the message sent is drained on the way."""
     bare = Bare()

@@ -26,7 +26,6 @@ def cells(name: str) -> list[dict]:
     return [cell for cell in found["cells"] if cell["cell_type"] == "code"]
 
 
-@pytest.mark.daily
 @pytest.mark.parametrize("name", NAMES)
 def test_the_notebook_runs(spark, name):
     namespace: dict = {"__name__": "__main__"}

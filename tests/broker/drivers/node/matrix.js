@@ -275,17 +275,11 @@ CHECKS.prepared = () => using(async (connection) => {
   return "prepare, execute, unprepare";
 });
 
-function peak() {
-  const line = fs.readFileSync(`/proc/${GIVEN.pid}/status`, "utf8").split("\n").find((one) => one.startsWith("VmHWM"));
-  return Number(line.replace(/\D/g, "")) * 1024;
-}
-
 CHECKS.large = () => using(async (connection) => {
   const item = `<i>${"x".repeat(993)}</i>`;
   const xml = `<r>${item.repeat(Math.floor(GIVEN.large / 2 / item.length))}</r>`;
   const binary = Buffer.alloc(GIVEN.large);
   for (let i = 0; i < binary.length; i += 1) binary[i] = i % 256;
-  const before = peak();
   const cases = [["n", TYPES.NVarChar, "ß".repeat(GIVEN.large / 2)], ["b", TYPES.VarBinary, binary], ["x", TYPES.NVarChar, xml]];
   for (const [column, type, sent] of cases) {
     await batch(connection, "TRUNCATE TABLE dbo.large");
@@ -294,7 +288,7 @@ CHECKS.large = () => using(async (connection) => {
     if (Buffer.isBuffer(sent) ? !sent.equals(found) : sent !== found) throw new Error(`${column} differs`);
   }
   await batch(connection, "TRUNCATE TABLE dbo.large");
-  return `peak of the broker: +${((peak() - before) / GIVEN.large).toFixed(1)} times the value`;
+  return "text, binary and XML, each as it was sent";
 });
 
 // -------------------------------------------------------------------- many rows

@@ -9,7 +9,7 @@ import contextlib
 from typing import Any
 
 from tests.broker.drivers import stage
-from tests.broker.drivers.probe import Refused, after, check, fails, options, peak_bytes
+from tests.broker.drivers.probe import Refused, after, check, fails, options
 from tests.broker.drivers.proxy import Proxy
 
 GIVEN = options()
@@ -168,7 +168,6 @@ def large(_):
     text_value, binary = "ß" * (GIVEN.large // 2), bytes(range(256)) * (GIVEN.large // 256)
     item = "<i>" + "x" * 993 + "</i>"
     xml = "<r>" + item * (GIVEN.large // 2 // len(item)) + "</r>"
-    before = peak_bytes(GIVEN.pid)
     with opened() as connection:
         for name, sent in (("n", text_value), ("b", binary), ("x", xml)):
             run(connection, "TRUNCATE TABLE dbo.large")
@@ -180,8 +179,7 @@ def large(_):
             ((found,),) = run(connection, f"SELECT {name} FROM dbo.large")
             assert found == sent, (name, len(found), len(sent))
         run(connection, "TRUNCATE TABLE dbo.large")
-    grown = (peak_bytes(GIVEN.pid) - before) / GIVEN.large
-    return f"peak of the broker: +{grown:.1f} times the value"
+    return "text, binary and XML, each as it was sent"
 
 
 @check("batches")
