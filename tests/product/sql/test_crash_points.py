@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.sampling import crash_stride
 
 from . import catalog
