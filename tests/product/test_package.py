@@ -143,8 +143,10 @@ def test_the_sdist_makes_the_same_wheel(built):
     ids=lambda command: command[0],
 )
 def test_a_command_works_in_the_project_folder(command, programs, project, listed):
+    """A search of a hundred transitions is bounded, and its status says so: 3."""
     done = run([str(programs / "redial"), *command], project)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    expected = 3 if command[0] == "explore" else 0
+    assert done.returncode == expected, done.stdout[-2000:] + done.stderr[-2000:]
     assert re.search(rf"^  {command[0]} ", listed, re.M)
 
 
