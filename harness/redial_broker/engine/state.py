@@ -68,6 +68,9 @@ class Field:
     """Why it is not in the hash; "" where it is."""
     when: str = ""
     """It is in the hash only where the T-SQL that is searched can read this (``COUNTED``)."""
+    entry: Callable[[Any, Any, Any, frozenset[str]], Any] | None = None
+    """Of a mapping, where what its show leaves out would be seen in one entry: what a transaction
+    that changed it shows of the part, the key, the value it was (``MISSING``), and what counts."""
     copy: Callable[[Any], Any] | None = None
     back: Callable[[Any], Any] | None = None
     """copy, back: to and from the memento; None for what is never changed in place."""
@@ -201,6 +204,18 @@ class State:
         if wrong:
             raise TypeError(f"state of {owner.__name__}: {'; '.join(dict.fromkeys(wrong))}")
         return found
+
+
+_BY_NAME: dict[type, dict[str, Field]] = {}
+
+
+def fields_of(owner: type) -> dict[str, Field]:
+    """The declared fields of a class by their names."""
+    found = _BY_NAME.get(owner)
+    if found is None:
+        declared = State(()).of_class(owner)
+        found = _BY_NAME[owner] = {name: field for field in declared for name in field.names}
+    return found
 
 
 def state(*declared: Field, journal: str = "") -> State:

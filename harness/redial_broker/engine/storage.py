@@ -28,18 +28,38 @@ if TYPE_CHECKING:
 
 def _rows(index: Index) -> list[tuple[IndexKey, Any]]:
     """The entries of an index; rowversions only where T-SQL can read them."""
-    table = index.table
-    if not (index.clustered and table.hash_mask) or "rowversions" in table.journal.counted:
+    if not _masked(index):
         return list(index.entries.items())
-    return [
-        (key, tuple([v for i, v in enumerate(row) if i not in table.hash_mask]))
-        for key, row in index.entries.items()
-    ]
+    return [(key, _row(index, row)) for key, row in index.entries.items()]
 
 
-def _marks(writers: dict[IndexKey, tuple[Transaction, Any]]) -> list[tuple[str, str, str]]:
+def _masked(index: Index) -> bool:
+    """Whether its rows have rowversions that no T-SQL can read."""
+    table = index.table
+    return index.clustered and bool(table.hash_mask) and "rowversions" not in table.journal.counted
+
+
+def _row(index: Index, row: Any) -> Any:
+    """What counts of a value in an index."""
+    if row is MISSING or not _masked(index):
+        return row
+    return tuple([v for i, v in enumerate(row) if i not in index.table.hash_mask])
+
+
+def _entry(index: Index, key: IndexKey, old: Any, counted: frozenset[str]) -> tuple[str, str]:
+    return repr(key), repr(_row(index, old))
+
+
+def _marks(index: Index) -> list[tuple[str, str, str]]:
     """Who has an uncommitted change where, and what stood there before."""
-    return sorted([(repr(k), str(t.owner.id), repr(b)) for k, (t, b) in writers.items()])
+    marks = index.writers.items()
+    return sorted([(repr(k), str(t.owner.id), repr(_row(index, b))) for k, (t, b) in marks])
+
+
+def _versions(index: Index) -> list[tuple[str, list[tuple[int, str]]]]:
+    """The values it keeps, with the numbers of the commits that replaced them."""
+    chains = index.versions.items()
+    return sorted([(repr(k), [(n, repr(_row(index, b))) for n, b in each]) for k, each in chains])
 
 
 def _sorted_items(mapping: dict[Any, Any]) -> list[tuple[str, str]]:
@@ -84,9 +104,10 @@ class Index(Part):
     )
     STATE = state(
         made("name"),
-        journaled("entries", of=_rows),
-        journaled("writers", show=_marks),
-        journaled("ghosts", "versions", show=_sorted_items),
+        journaled("entries", of=_rows, entry=_entry),
+        journaled("writers", of=_marks),
+        journaled("ghosts", show=_sorted_items),
+        journaled("versions", of=_versions),
         made(
             "bind",
             "clustered",

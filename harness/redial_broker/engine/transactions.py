@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.journal import MISSING, Journal, Part
-from redial_broker.engine.state import made, saved, state
+from redial_broker.engine.state import fields_of, made, saved, state
 from redial_broker.engine.switches import value
 from redial_broker.engine.versions import Versions
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from redial_broker.engine.storage import Index
 
 
-def _shown_undo(undo: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """What a rollback would bring back."""
-    return [_shown_record(record) for record in undo]
+def _shown_undo(transaction: Transaction) -> list[tuple[Any, ...]]:
+    """What a rollback would bring back, as its part shows it: what counts there counts here."""
+    counted = transaction.owner.engine.journal.counted
+    return [_shown_record(record, counted) for record in transaction.undo]
 
 
 _RECORDS: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
@@ -29,13 +30,21 @@ stay the same."""
 _KEPT = 50_000
 
 
-def _shown_record(record: tuple[Any, ...]) -> tuple[Any, ...]:
+def _shown_record(record: tuple[Any, ...], counted: frozenset[str]) -> tuple[Any, ...]:
     """By names of parts that no two parts share."""
     known = _RECORDS.get(id(record))
     if known is not None and known[0] is record:
         return known[1]
-    kind, part, _, key, old = record
-    shown = (kind, repr(part), _named(key), repr(old))
+    kind, part, target, key, old = record
+    fields = fields_of(type(part))
+    name = key if target is part else next((n for n in fields if getattr(part, n) is target), "")
+    field = fields.get(name)
+    if field is not None and (field.hidden or (field.when and field.when not in counted)):
+        shown: tuple[Any, ...] = ()
+    elif field is not None and field.entry is not None:
+        shown = (kind, repr(part), name, field.entry(part, key, old, counted))
+    else:
+        shown = (kind, repr(part), name, _named(key), _named(old))
     if len(_RECORDS) >= _KEPT:
         _RECORDS.clear()
     _RECORDS[id(record)] = record, shown
@@ -43,7 +52,7 @@ def _shown_record(record: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _named(key: Any) -> str:
-    """A key of a mapping; a transaction by whose it is."""
+    """A key or a value; a transaction by whose it is."""
     return f"transaction {key.owner.id}" if type(key) is Transaction else repr(key)
 
 
@@ -95,7 +104,7 @@ class Transaction(Part):
         made("owner", hidden="the session that has it shows it"),
         made("descriptor", hidden="an id of the session's own stream (``TransactionNumber``)"),
         made("name"),
-        saved("undo", copy=list, show=_shown_undo),
+        saved("undo", copy=list, of=_shown_undo),
         saved("locks", copy=dict, of=_shown_order),
         saved("short_locks", copy=list),
         saved("savepoints", copy=list),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.broker_messages import text
-from redial_broker.engine.journal import Part
+from redial_broker.engine.journal import MISSING, Part
 from redial_broker.engine.state import SAME, also, derived, journaled, made, state
 from redial_broker.ssb.inbox import owner_of
 from redial_broker.ssb.switches import value
@@ -63,6 +63,14 @@ def _arrivals(arrivals: dict[Transaction, str]) -> Any:
 
 def _pending(pending: dict[int, Waiting]) -> Any:
     return [(number, row[0], row[1].name, row[2]) for number, row in sorted(pending.items())]
+
+
+def _pending_entry(
+    endpoint: Endpoint, number: int, row: Waiting, counted: frozenset[str]
+) -> tuple[Any, ...]:
+    if row is MISSING:
+        return (number,)
+    return number, row[0], row[1].name, row[2], row[3] if "times" in counted else None
 
 
 def _pending_settled(endpoint: Endpoint) -> int:
@@ -156,7 +164,7 @@ class Endpoint(Part):
         also("why its messages were not delivered", _status, "status"),
         journaled("arrivals", show=_arrivals),
         journaled("peer", show=_handle),
-        journaled("pending", show=_pending),
+        journaled("pending", show=_pending, entry=_pending_entry),
         journaled("pending_settled", of=_pending_settled),
         journaled("pending_writer", "alarm_writer", "creator", show=owner_of),
         journaled("lifetime", when="lifetime"),

@@ -78,21 +78,22 @@ def _enqueued(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, 
 
 
 def _special(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
-    _, inbox, key = event
-    found = inbox.special.get(key)
-    if found is not None and found[1] is transaction:
-        inbox.endpoint.broker.engine.journal.put(None, inbox, inbox.special, key, (found[0], None))
+    inbox: Inbox = event[1]
+    put = inbox.endpoint.broker.engine.journal.put
+    for key, (message, writer) in list(inbox.special.items()):
+        if writer is transaction:
+            put(None, inbox, inbox.special, key, (message, None))
     if not inbox.endpoint.dead:
         queues.setdefault(inbox.endpoint.service.queue, False)
 
 
 def _held(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:
-    _, queue, order = event
-    row = queue.held.get(order)
-    if row is not None:
-        queue.broker.engine.journal.put(None, queue, queue.held, order, (*row[:5], None))
-        if queue.enabled:
-            queue.release_held()
+    queue: Queue = event[1]
+    for order, row in list(queue.held.items()):
+        if row[5] is transaction:
+            queue.broker.engine.journal.put(None, queue, queue.held, order, (*row[:5], None))
+    if queue.enabled:
+        queue.release_held()
 
 
 def _received(transaction: Transaction, event: BrokerEvent, queues: dict[Queue, bool]) -> None:

@@ -64,6 +64,27 @@ def _kept(kept: dict[int, Stored]) -> Any:
     return [(row[1], row[2].name, row[3]) for _, row in sorted(kept.items())]
 
 
+def _message(row: Stored, counted: frozenset[str]) -> tuple[Any, ...]:
+    """A message by itself: when and in which order it came only where T-SQL can read that."""
+    order = row[0] if "order" in counted else None
+    return row[1], row[2].name, row[3], order, row[4] if "times" in counted else None
+
+
+def _row_entry(inbox: Inbox, place: int, row: Stored, counted: frozenset[str]) -> Any:
+    return place, row is not MISSING and _message(row, counted)
+
+
+def _special_entry(inbox: Inbox, key: tuple[int, int], old: Any, counted: frozenset[str]) -> Any:
+    """By its rank: those of one rank are taken in the order in which they came."""
+    if old is MISSING:
+        return key[0]
+    return key[0], _message(old[0], counted), owner_of(old[1])
+
+
+def _kept_entry(inbox: Inbox, order: int, row: Stored, counted: frozenset[str]) -> Any:
+    return row is not MISSING and _message(row, counted)
+
+
 def _settled(inbox: Inbox) -> int:
     """From where on rows are the writer's; without one it says nothing."""
     return inbox.settled if inbox.writer is not None else 0
@@ -124,9 +145,9 @@ class Inbox(Part):
     STATE = state(
         made("endpoint", show=_handle),
         journaled("base", "head", "tail"),
-        journaled("rows", show=_rows),
-        journaled("special", show=_specials),
-        journaled("kept", "sent", show=_kept),
+        journaled("rows", show=_rows, entry=_row_entry),
+        journaled("special", show=_specials, entry=_special_entry),
+        journaled("kept", "sent", show=_kept, entry=_kept_entry),
         journaled("settled", of=_settled),
         journaled("writer", show=owner_of),
         journaled("cut", "left", of=_cut),

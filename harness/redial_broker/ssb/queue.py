@@ -57,10 +57,15 @@ def _activated(activation: Activation | None) -> Any:
 def _held(held: dict[int, HeldRow]) -> Any:
     if not held:
         return None
-    return [
-        (row[0].endpoint.handle, row[1], row[2], row[3].name, row[4], owner_of(row[5]))
-        for _, row in sorted(held.items())
-    ]
+    return [_held_row(row) for _, row in sorted(held.items())]
+
+
+def _held_row(row: HeldRow) -> tuple[Any, ...]:
+    return row[0].endpoint.handle, row[1], row[2], row[3].name, row[4], owner_of(row[5])
+
+
+def _held_entry(queue: Queue, order: int, row: HeldRow, counted: frozenset[str]) -> Any:
+    return row is not MISSING and _held_row(row)
 
 
 def _waiting(queue: Queue) -> Any:
@@ -120,7 +125,7 @@ class Queue(Part):
         made("schema", "name", "object_id"),
         journaled("enabled", "going_off", "retention", "poison_handling", "watched"),
         journaled("activation", show=_activated),
-        journaled("held", show=_held),
+        journaled("held", show=_held, entry=_held_entry),
         journaled("waiters", of=_waiting),
         journaled("poison", show=_sorted),
         journaled("ready", of=_arrived),
@@ -238,7 +243,7 @@ class Queue(Part):
                 (inbox, rank, sequence, message_type, body, transaction),
             )
             if transaction is not None:
-                self.broker.note(transaction, ("ssb.held", self, order))
+                self.broker.note(transaction, ("ssb.held", self))
             return
         shown = order if value(engine, "system_queuing_order") == "next" else 0
         message = (shown, sequence, message_type, body, engine.clock.now())
@@ -250,7 +255,7 @@ class Queue(Part):
         if transaction is None:
             self.poke()
         else:
-            self.broker.note(transaction, ("ssb.special", inbox, key))
+            self.broker.note(transaction, ("ssb.special", inbox))
 
     def release_held(self) -> None:
         """The queue is on again: what was held comes in, in order."""

@@ -10,6 +10,8 @@ from itertools import combinations
 import pytest
 
 from redial.paths import ROOT
+from redial_broker.engine.journal import Part
+from redial_broker.engine.state import MADE, fields_of, plain
 from redial_broker.engine.storage import Index
 from redial_lab.explore import Client, Limits, Scenario, World, search
 from redial_lab.explore.diverged import Diverged
@@ -42,17 +44,33 @@ GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}")
 def outcome(world: World) -> tuple[str, ...]:
     """A state at rest but for the names of conversations: an activated task draws them from a
     stream with its number, and how many tasks came before it counts for no state. So rows that
-    stand in the order of such names are sorted without them.
+    stand in the order of such names are sorted without them, and what is made once is shown itself:
+    its word would hide a name.
     """
     found = []
     for part in (*world.instance.parts(), world.progress, world.incidents):
         content = part.content()
+        if part.shown_once is not None:
+            content = (made_once(part), *content[1:])
         if isinstance(part, Index):
             name, rows, *rest = content
             content = name, sorted(GUID.sub("?", repr(row)) for row in rows), rest
         if content is not None:
             found.append(GUID.sub("?", repr(content)))
     return tuple(sorted(found))
+
+
+def made_once(part: Part) -> list:
+    """What never changes of a part, as far as it counts."""
+    counts = [
+        (name, field)
+        for name, field in fields_of(type(part)).items()
+        if field.how == MADE and not field.hidden and not field.when
+    ]
+    return [
+        field.of(part) if field.of else (field.show or plain)(getattr(part, name))
+        for name, field in counts
+    ]
 
 
 def outcomes(how, made: Scenario) -> tuple[set[tuple], set[str], int, bool]:
