@@ -457,7 +457,10 @@ class _Reader:
             elif row["made"]:
                 self.put(MADE, kind or "?", name, value=row["value"] or "")
             else:
-                self.put("mark", kind or "?", name, configuration=row["value"] or "")
+                value = row["value"] or ""
+                if self._named(value, "") == "":  # the schema, as somebody has spelled it
+                    value = self.schema
+                self.put("mark", kind or "?", name, configuration=value)
 
     def _named(self, schema: str | None, name: str | None) -> str:
         ours = self.schema.lower() if self.any_case else self.schema
