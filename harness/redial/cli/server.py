@@ -25,7 +25,7 @@ SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
 START_SECONDS = 30.0
 """Longest a broker's process takes to open its port."""
 
-CANNOT_OPEN = 4060
+NO_SUCH_DATABASE = 4060
 """Cannot open database requested by the login (sys.messages)."""
 LOG_LINES = 50
 BROKER = [sys.executable, "-m", "redial.cli.broker", "--port", "0"]
@@ -134,7 +134,7 @@ def open_server(
     try:
         yield Server(_label(own) if labelled else "", own)
     except Exception as error:
-        if server_message(error)[0] == CANNOT_OPEN:
+        if server_message(error)[0] == NO_SUCH_DATABASE:
             raise _closed(odbc, name) from error
         raise
 

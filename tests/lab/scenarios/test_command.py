@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from redial.cli.errors import UserError
@@ -34,6 +37,15 @@ def test_the_list_names_every_story_with_its_first_sentence(capsys):
 
 def test_every_story_has_a_mutant_that_exists():
     assert {story.mutant for story in SCENARIOS.values()} <= set(mutant_names(SQL))
+
+
+TESTS = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_story_is_told_clean_and_with_its_mutant_in_a_test(name):
+    assert re.search(rf'(clean\(|verdict\(|SCENARIOS\[)\s*"{name}"', TESTS), "a test with clean()"
+    assert re.search(rf'caught\(\s*"{name}"', TESTS), "a test with caught()"
 
 
 def test_an_unknown_scenario_is_refused_with_the_names_there_are(capsys):

@@ -42,10 +42,3 @@ def test_what_the_developers_page_sends_lands():
     lab.advance(5)
     landed = lab.rows("SELECT Body FROM audit.Landing WHERE MessageType LIKE N'%event';")
     assert sorted(body for (body,) in landed) == [b'{"order":7}', b"{}"]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_somewhere(name):
-    text = (START / name).read_text("utf-8")
-    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
-        assert (START / link).exists(), link

@@ -9,7 +9,7 @@ import yaml
 
 from redial.lint.files import UNPARSED, lint_text
 from redial.lint.model import Options
-from redial.lint.rules import RULES
+from redial.lint.rules import BROKER, FILES, RULES, TABLES, TRANSACTIONS
 from redial.lint.seeds import seeds
 from redial.paths import GENERATED
 
@@ -31,6 +31,11 @@ def lint(sql: str, code: str) -> list[tuple[int, int]]:
 def test_the_rule_speaks_where_the_case_says(code, name):
     case = CASES[code, name]
     assert lint(case["sql"], code) == [tuple(place) for place in case["finds"]]
+
+
+def test_no_two_rules_have_one_code():
+    every = [rule.code for rule in (*BROKER, *FILES, *TABLES, *TRANSACTIONS)]
+    assert sorted(every) == sorted(RULES)
 
 
 @pytest.mark.parametrize("code", RULES)

@@ -227,6 +227,17 @@ def test_ids_are_forgotten_after_their_days_and_not_before():
     assert lab.sa.fail("BEGIN TRANSACTION; " + purge + ";") == 50182
 
 
+def test_ids_are_kept_as_long_as_keep_days_says():
+    lab = Lab(configured(**ONCE, exactly_once={"keep_days": 2}))
+    landed(lab, "0x01")
+    purge = "EXECUTE audit.usp_PurgeInbox "
+    lab.advance(1 * DAY)
+    assert lab.rows(purge + ";")[0][2] == 0
+    lab.advance(2 * DAY)
+    assert lab.rows(purge + ";")[0][2] == 1
+    assert lab.sa.fail(purge + "@olderThanDays = 1;") == 50181
+
+
 def test_a_purge_of_ids_waits_for_no_reader():
     lab = Lab(configured(**ONCE))
     landed(lab, "0x01", "0x02")

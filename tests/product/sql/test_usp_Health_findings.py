@@ -1,0 +1,109 @@
+"""Findings of usp_Health that need a story of their own, and that no finding is without a test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from redial.paths import TEMPLATES
+
+from .lab import Client, Lab, configured, send
+from .test_usp_Health import found
+
+FIGURES = {"messages in a queue", "readers running", "rows in a table", "version"}
+"""Lines that a healthy installation has too."""
+FINDING = re.compile(
+    r"\s*(?:VALUES \(|SELECT\s+(?:TOP \(1\) )?)(?:\d+|CASE.*?\bEND),\s*(N'[^']+'|CASE.*?\bEND),",
+    re.S,
+)
+
+
+def findings() -> set[str]:
+    """What usp_Health and its parts can find."""
+    named = set()
+    for path in TEMPLATES.rglob("*Health*.j2"):
+        for block in re.split(r"INSERT INTO [@#]found ", path.read_text("utf-8"))[1:]:
+            values = block.partition(")")[2]
+            if re.match(r"\s*(SELECT f\.Priority|EXECUTE)", values):
+                continue  # the parts put together
+            head = FINDING.match(values)
+            assert head, f"{path.name}: not understood: {values[:80]}"
+            named |= set(re.findall(r"(?:THEN |ELSE |^)N'([^']+)'", head[1]))
+    return named
+
+
+def test_every_finding_is_made_in_a_test():
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py"))
+    assert len(findings()) > 30
+    assert {name for name in findings() - FIGURES if f'"{name}"' not in tests} == set()
+
+
+def test_a_database_whose_owner_is_no_login_of_this_server_is_named():
+    """As a restore from elsewhere leaves it."""
+    lab = Lab()
+    assert "database without owner" not in found(lab)
+    with lab.instance.snapshot():
+        database = lab.instance.server.databases["lab"]
+        database.owner, database.lost_owner = "of another server", b"\x01\x02"
+        assert found(lab)["database without owner"] == 10
+
+
+def test_rows_that_no_purge_took_in_time_are_named():
+    lab = Lab(configured(retention={"landing_days": 1}))
+    Client(lab).execute(send("0x01"))
+    lab.advance(86_400)
+    assert "landed rows past their time" not in found(lab)
+    lab.advance(2 * 86_400)
+    assert found(lab)["landed rows past their time"] == 50
+
+
+def test_messages_that_do_not_land_are_a_figure_first_and_then_a_finding():
+    lab = Lab()
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0x01"))
+    lab.advance(290)
+    assert found(lab)["messages that have not landed"] == 200
+    lab.advance(20)
+    assert found(lab)["messages that have not landed"] == 50
+
+
+def test_a_closed_endpoint_past_its_time_is_tidied_up_last():
+    """The stand-in removes them in time, so time passes here without anybody looking."""
+    lab = Lab()
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(10)
+    assert "CLOSED past their time" not in found(lab)
+    lab.instance.engine.timers.entries.clear()
+    lab.instance.clock.advance(31 * 60)
+    assert found(lab)["CLOSED past their time"] == 100
+
+
+def test_a_queue_that_nobody_watches_is_named():
+    lab = Lab()
+    assert "no queue monitor" not in found(lab)
+    lab.sa.execute("ALTER DATABASE CURRENT SET DISABLE_BROKER WITH ROLLBACK IMMEDIATE;")
+    assert found(lab)["no queue monitor"] == 1
+
+
+def test_a_queue_that_is_gone_is_named():
+    lab = Lab()
+    assert "queue missing" not in found(lab)
+    lab.sa.execute("DROP SERVICE [//redial/audit/target]; DROP QUEUE audit.TargetQueue;")
+    assert found(lab)["queue missing"] == 1
+
+
+def test_a_resend_that_activation_leaves_to_an_operator_is_named():
+    """More messages than resend_limit on a dialog that its target ended with an Error."""
+    lab = Lab(configured(operations={"resend_limit": 2}))
+    for queue in ("TargetQueue", "InitiatorQueue"):
+        lab.sa.execute(f"ALTER QUEUE audit.{queue} WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0x01") * 3)
+    lab.advance(5)
+    assert "resend too large for activation" not in found(lab)
+    lab.sa.execute(
+        "DECLARE @h uniqueidentifier = (SELECT conversation_handle FROM sys.conversation_endpoints "
+        "WHERE is_initiator = 0); END CONVERSATION @h WITH ERROR = 1 DESCRIPTION = N'x';"
+    )
+    lab.advance(5)
+    assert found(lab)["resend too large for activation"] == 10
