@@ -23,6 +23,7 @@ from redial.deploy.fingerprint.model import (
     DATABASE_TRIGGER,
     HIDDEN,
     MADE,
+    MARKED_INSIDE,
     MEMBER,
     OPTION,
     ROUTE_OF_ALL,
@@ -457,7 +458,10 @@ class _Reader:
             elif row["made"]:
                 self.put(MADE, kind or "?", name, value=row["value"] or "")
             else:
-                self.put("mark", kind or "?", name, configuration=row["value"] or "")
+                value = row["value"] or ""
+                if kind not in MARKED_INSIDE and not self._named(value, ""):  # however spelled
+                    value = self.schema
+                self.put("mark", kind or "?", name, configuration=value)
 
     def _named(self, schema: str | None, name: str | None) -> str:
         ours = self.schema.lower() if self.any_case else self.schema

@@ -13,6 +13,7 @@ from functools import lru_cache, singledispatchmethod
 
 from redial.deploy.fingerprint.expressions import module_text
 from redial.deploy.fingerprint.model import (
+    MARKED_INSIDE,
     NO_LOGIN,
     OFF,
     ON,
@@ -99,7 +100,8 @@ def _wanted(files: tuple[tuple[str, str], ...], schema: str, elsewhere: bool) ->
             reader.batch(_parsed(batch.sql), batch.sql)
     for thing in reader.catalog:
         if thing.kind == "mark" and reader.configuration:
-            reader.catalog[thing]["configuration"] = reader.configuration
+            inside = thing.name in MARKED_INSIDE
+            reader.catalog[thing]["configuration"] = reader.configuration if inside else schema
     return _as_it_ends(reader.catalog)
 
 
