@@ -173,7 +173,7 @@ def pytest_runtest_logfinish() -> None:
 SPARK = {
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "America/New_York",  # to see that no reading depends on it
-    "spark.sql.streaming.stopTimeout": "20s",
+    "spark.sql.streaming.stopTimeout": "1800s",
     "spark.log.level": "OFF",  # tests fail tasks on purpose
 } | SMALL
 """Of the tests' Spark session, beside what every session of ours has."""

@@ -122,7 +122,7 @@ def test_every_key_and_every_choice_is_a_variant():
 
 HOST = """{#
 # The sessions of one computer share a dialog.
-place = 60
+place = 6000
 meaning = "one per computer"
 choose = "Sessions of one computer wait for each other."
 base = "with_row"
@@ -145,22 +145,22 @@ from redial_lab.pages import keys
 from tests import choices, key_cases
 from tests.product.config.test_options import unexplained
 
-assert "host" in choices.KEYS and "host" in choices.PLAIN
-assert {variant.recycle for variant in listing().variants if variant.key == "host"} == {
+assert "made_up" in choices.KEYS and "made_up" in choices.PLAIN
+assert {variant.recycle for variant in listing().variants if variant.key == "made_up"} == {
     "never", "timer", "aged_out"}
-assert "| `host` | one per computer |" in keys.page() != Path("docs/generated/keys.md").read_text()
-assert unexplained(Path("sql/configs/audit.toml").read_text()) == ["conversation.key = host"]
-assert unexplained(keys.audit_toml()) == [], "invoke pages"
-assert choices.TRAITS.keys() - key_cases.CASES.keys() == {"host"}, "its cases are missed"
+assert "| `made_up` | one per computer |" in keys.page(), "what invoke pages writes"
+assert "conversation.key = made_up" in unexplained(Path("sql/configs/audit.toml").read_text())
+assert unexplained(keys.audit_toml()) == [], "what invoke pages writes"
+assert choices.TRAITS.keys() - key_cases.CASES.keys() == {"made_up"}, "its cases are missed"
 files = {key: render(Config.model_validate(merged({"conversation": {"key": key}})))
-         for key in ("spid", "host")}
-assert files["spid"].keys() == files["host"].keys()
+         for key in ("spid", "made_up")}
+assert files["spid"].keys() == files["made_up"].keys()
 before, after = (
     {line.strip() for name, text in made.items() if name[:2].isdigit() and name[:2] != "90"
      for line in text.split("\\n")}
     for made in files.values()
 )
-print(*sorted(line for line in after - before if "key = host" not in line), sep="\\n")
+print(*sorted(line for line in after - before if "key = made_up" not in line), sep="\\n")
 """
 WORKS = """
 from pathlib import Path
@@ -169,22 +169,22 @@ from tests.product.callers import test_keys
 from tests.product.sql import test_operations_by_key as by_key
 from tests.words_of_keys import unreached
 
-assert unreached([("host", "timer")]) == {}
-Path("tests/product/keys/host.toml").write_text(CASE)
+assert unreached([("made_up", "timer")]) == {}
+Path("tests/product/keys/made_up.toml").write_text(CASE)
 key_cases.CASES.update(key_cases.read())
 test_keys.test_each_key_has_a_file_of_cases_and_each_file_a_key()
-test_keys.test_two_callers_begin_as_many_dialogs_as_they_share_none_of("host", ("a", "a"), "same")
-test_keys.test_two_callers_begin_as_many_dialogs_as_they_share_none_of("host", ("a", "b"), "apart")
-test_keys.test_the_row_of_a_caller_has_the_key_its_case_says("host")
-test_keys.test_whoever_shares_a_dialog_waits_for_what_its_case_says("host")
-test_keys.test_the_traits_of_a_key_are_what_its_case_shows("host")
+test_keys.test_two_callers_begin_as_many_dialogs_as_they_share_none_of("made_up", ("a", "a"), "same")
+test_keys.test_two_callers_begin_as_many_dialogs_as_they_share_none_of("made_up", ("a", "b"), "apart")
+test_keys.test_the_row_of_a_caller_has_the_key_its_case_says("made_up")
+test_keys.test_whoever_shares_a_dialog_waits_for_what_its_case_says("made_up")
+test_keys.test_the_traits_of_a_key_are_what_its_case_shows("made_up")
 
 # Deployed, sent, landed, drained, opened, sent again; quiet, nothing leaks; recycled by its timer.
-by_key.test_a_drain_waits_for_a_sender_closes_all_and_the_gate_opens_again("host")
+by_key.test_a_drain_waits_for_a_sender_closes_all_and_the_gate_opens_again("made_up")
 installed.take_back()
-by_key.test_health_is_quiet_with_every_key("host")
+by_key.test_health_is_quiet_with_every_key("made_up")
 installed.take_back()
-lab = by_key.lab_with("host")
+lab = by_key.lab_with("made_up")
 by_key.Client(lab).execute(by_key.send("0x01"))
 assert by_key.leaked(lab) == [] and len(lab.rows("SELECT * FROM audit.SessionConversations;")) == 1
 lab.advance(5000)
@@ -215,7 +215,7 @@ def _link(source: Path, target: Path, part: str, real: set[Path]) -> None:
 def with_host(folder: Path, script: str) -> list[str]:
     """What a script prints in such a clone, which has the template of one key more."""
     linked(folder, "sql/templates/keys", "tests/product/keys")
-    (folder / "sql/templates/keys/host.inc.j2").write_text(HOST, "utf-8")
+    (folder / "sql/templates/keys/made_up.inc.j2").write_text(HOST, "utf-8")
     done = subprocess.run(
         [sys.executable, "-c", f"CASE = {CASE!r}\n{script}"],
         cwd=folder,
@@ -231,7 +231,7 @@ def with_host(folder: Path, script: str) -> list[str]:
 def test_every_list_has_a_new_key_and_its_text_differs_in_its_own_words(tmp_path):
     """The first step of the page, beside our files: its template, and nothing else."""
     assert with_host(tmp_path, LISTED) == [
-        "(N'conversation.key', N'host', 1),",
+        "(N'conversation.key', N'made_up', 1),",
         "@conversationKey = CONVERT(nvarchar(200), HOST_NAME()),",
         "VALUES (1, CONVERT(nvarchar(200), HOST_NAME()));",
     ]
@@ -240,4 +240,4 @@ def test_every_list_has_a_new_key_and_its_text_differs_in_its_own_words(tmp_path
 def test_a_new_key_works_with_its_template_and_its_cases_alone(tmp_path):
     """Both steps of the page: deployed on the embedded broker, sent, recycled, landed, drained."""
     assert with_host(tmp_path, WORKS) == ["works"]
-    assert not (ROOT / "sql/templates/keys/host.inc.j2").exists()
+    assert not (ROOT / "sql/templates/keys/made_up.inc.j2").exists()

@@ -20,6 +20,7 @@ from redial.cli.init import FILES, init
 from redial.cli.main import namespace
 from redial.paths import DOCS
 from tests.sampling import full
+from tests.waiting import HANGS
 
 PIPELINES = [".github/workflows/redial.yml", "azure-pipelines.yml"]
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
@@ -126,7 +127,7 @@ def test_actionlint_finds_nothing(folder):
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=HANGS,
         env=os.environ | {"GOFLAGS": "-mod=mod"},
     )
     if done.returncode == 1 and "module" in done.stderr and not done.stdout:

@@ -10,6 +10,7 @@ import pytest
 
 from redial_broker.exec.functions.registry import FUNCTIONS
 from tests.sampling import full
+from tests.waiting import HANGS
 from tools import fuzz_arguments
 from tools.fuzz_arguments import ROOT, RUNS, fuzz
 from tools.fuzzing.arguments import Statements
@@ -67,6 +68,6 @@ def test_the_command_prints_a_statement_by_its_number():
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANGS,
     )
     assert told.stdout.strip() == Statements(4)[3].strip()

@@ -22,8 +22,8 @@ EMBEDDED = "embedded"
 FILE = "@"
 """Before the path of a file whose first line names the server: a secret that stands on no command line."""
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
-START_SECONDS = 30.0
-"""Longest a broker's process takes to open its port."""
+START_SECONDS = 120.0
+"""Longest a broker's process takes to open its port, on a machine with other work to do."""
 
 NO_SUCH_DATABASE = 4060
 """Cannot open database requested by the login (sys.messages)."""

@@ -36,7 +36,7 @@ from redial_lab.torture.tally import Result, acknowledged
 from redial_lab.torture.what_landed import collect
 from redial_lab.torture.wire import Proxy
 
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 600.0
 FIRST_EXAMPLE = 1000
 """Number of the first example of docs/callers, above every client's of a plan."""
 ADDRESS = re.compile(r"(?i)server\s*=\s*(?:tcp:)?([^,;]+),(\d+)")

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-LIMIT_SECONDS = 280
+from tests.waiting import HANGS
+
 CHECKS: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -47,7 +48,7 @@ def options() -> SimpleNamespace:
 
 def main(context: Any, only: str | None = None) -> None:
     """Run every check and print what it saw."""
-    faulthandler.dump_traceback_later(LIMIT_SECONDS, exit=True)
+    faulthandler.dump_traceback_later(HANGS - 20, exit=True)
     for capability, function in CHECKS.items():
         if only in {None, capability}:
             print(json.dumps({"capability": capability} | _one(function, context)), flush=True)

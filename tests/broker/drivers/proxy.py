@@ -11,11 +11,12 @@ from collections.abc import Callable
 class Proxy:
     """Listens on ``port`` of the loopback address and passes every connection on.
 
-    first: the first byte of the latest client, 0x16 where it starts with TLS.
+    target: the broker's port; another one may take its place. first: the first byte of the latest
+    client, 0x16 where it starts with TLS.
     """
 
     def __init__(self, target: int) -> None:
-        self._target = target
+        self.target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._sockets: list[socket.socket] = []
@@ -40,7 +41,11 @@ class Proxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self._target))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self.target))
+                except OSError:  # nobody is there, for now
+                    client.close()
+                    continue
                 self._sockets += [client, server]
                 self.first = client.recv(1, socket.MSG_PEEK)
                 for way in ((client, server, self.asks), (server, client, self.answers)):

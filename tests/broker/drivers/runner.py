@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from redial.paths import ROOT
+from redial.spark.jar import JarMissing, jdbc_jar
 from redial_broker.tds.process import BrokerProcess
-from redial_broker.tds.tls import tls_contexts
+from tests.waiting import HANGS, LOGIN
 
 from . import stage
 
 HERE = Path(__file__).parent
 FREETDS = next(iter(Path("/usr/lib").glob("*/odbc/libtdsodbc.so")), Path("libtdsodbc.so"))
-PROBE_SECONDS = 300
 
 
 class Missing(Exception):
@@ -47,14 +48,13 @@ def _freetds(folder: Path) -> list[str]:
 
 
 def _jdbc(_: Path) -> list[str]:
-    from tests.broker.tds.test_jdbc import find_driver_jar
-
     java = shutil.which("java")
     if java is None:
         raise Missing("no java on this machine")
-    jar, problem = find_driver_jar()
-    if jar is None:
-        raise Missing(problem)
+    try:
+        jar = jdbc_jar()
+    except JarMissing as error:
+        raise Missing(str(error)) from None
     return [java, "-cp", str(jar), str(HERE / "java" / "Matrix.java")]
 
 
@@ -83,7 +83,7 @@ def prepare(broker: BrokerProcess) -> Any:
     """Make the databases; returns the connection."""
     import pyodbc
 
-    connection = pyodbc.connect(broker.odbc, autocommit=True, timeout=10)
+    connection = pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN)
     for statement in stage.statements():
         connection.execute(statement)
     return connection
@@ -96,8 +96,9 @@ def report(driver: str, folder: Path, large: int = stage.LARGE) -> dict[str, Any
     """
     command = COMMANDS[driver](folder)
     pem = folder / f"{driver}.pem"
-    pem.write_bytes(tls_contexts().pem)
     with BrokerProcess() as broker:
+        # Its own: another process may just have put another one into the user's cache.
+        pem.write_text(ssl.get_server_certificate(("127.0.0.1", broker.port)), "ascii")
         connection = prepare(broker)
         given = {
             "driver": driver,
@@ -127,11 +128,11 @@ def _run(command: list[str], given: dict[str, Any]) -> tuple[list[dict[str, Any]
         stderr=subprocess.PIPE,
     )
     try:
-        output, error = process.communicate(timeout=PROBE_SECONDS)
+        output, error = process.communicate(timeout=HANGS)
     except subprocess.TimeoutExpired:
         process.kill()
         output, error = process.communicate()
-        error += f"\nkilled after {PROBE_SECONDS} s"
+        error += f"\nkilled after {HANGS} s"
     lines = [json.loads(line) for line in output.splitlines() if line.startswith('{"capability"')]
     if process.returncode:
         error += f"\nexit code {process.returncode}"

@@ -118,4 +118,5 @@ def test_the_page_shows_what_the_matrix_promises():
             assert line is not None, title
             shown = [re.sub(r" \[\d+\]$", "", cell) for cell in line[1].split(" | ")]
             promised = [expected(driver, capability).outcome for driver in columns]
-            assert shown == ["-" if one == "none" else one for one in promised], title
+            said = ["-" if one == "none" else one for one in promised]
+            assert shown == said, f"{title}; next: python -m tests.broker.drivers.page"

@@ -5,49 +5,25 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from platformdirs import user_cache_dir
 
+from redial.spark.jar import JarMissing, jdbc_jar
 from redial_broker import EmbeddedBroker
 from redial_broker.tds.tls import tls_contexts
+from tests.waiting import HANGS
 
 from .fake import FakeInstance
 
 pytestmark = pytest.mark.jvm
 
-COORDINATES = "com.microsoft.sqlserver:mssql-jdbc:12.10.1.jre11"
-PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 PROBE = Path(__file__).with_name("Probe.java")
-CACHE = Path(user_cache_dir("redial"), "jdbc")
 
 
 def driver_jar() -> Path:
-    """The driver; skips the test where it cannot be had."""
-    jar, problem = find_driver_jar()
-    if jar is None:
-        pytest.skip(problem)
-    return jar
-
-
-def find_driver_jar() -> tuple[Path | None, str]:
-    """The driver by its Maven coordinates, fetched once into the user's cache; else why not."""
-    _, name, version = COORDINATES.split(":")
-    jar = CACHE / f"{name}-{version}.jar"
-    if jar.exists():
-        return jar, ""
-    maven = shutil.which("mvn")
-    if maven is None:
-        return None, "no mvn to fetch Microsoft's JDBC driver with"
-    fetched = subprocess.run(
-        [maven, "-q", "-B", PLUGIN, f"-Dartifact={COORDINATES}", f"-DoutputDirectory={CACHE}"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        cwd="/",
-    )
-    if not jar.exists():
-        return None, f"mvn could not fetch {COORDINATES}: {fetched.stdout[-300:]}"
-    return jar, ""
+    """The driver, fetched once into the user's cache; skips the test where it cannot be had."""
+    try:
+        return jdbc_jar()
+    except JarMissing as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +38,7 @@ def findings(tmp_path_factory):
             [java, "-cp", str(driver_jar()), str(PROBE), broker.jdbc, str(pem)],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS,
             check=False,
         )
         assert broker.defects == []

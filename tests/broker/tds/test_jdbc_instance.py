@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from redial_broker import EmbeddedBroker
+from tests.waiting import HANGS
 
+from .ended import left_behind
 from .test_jdbc import driver_jar
 
 pytestmark = pytest.mark.jvm
@@ -25,13 +27,11 @@ def findings():
             [java, "-cp", str(driver_jar()), str(PROGRAM), broker.jdbc],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS,
             check=False,
         )
         assert broker.defects == []
-        left = broker.call(
-            lambda instance: (len(instance.sessions), len(instance.engine.locks.resources))
-        )
+        left = left_behind(broker)
     assert run.returncode == 0, run.stdout + run.stderr
     found = dict(line.rsplit("=", 1) for line in run.stdout.splitlines() if "=" in line)
     return found | {"left behind": left}

@@ -5,6 +5,7 @@ import asyncio
 from redial_broker.instance.instance import PASSWORD, Instance
 from redial_broker.tds.lockout import FREE, NAMES, Lockout
 from redial_broker.tds.server import TdsServer
+from tests.waiting import HANGS
 
 from .client import login, prelogin
 from .test_server import Peer
@@ -40,7 +41,7 @@ class Slow(Lockout):
     """Every failure waits longer than the test."""
 
     def failed(self, user: str) -> float:
-        return 1000.0
+        return 10.0 * HANGS
 
 
 def guessed(**options):
@@ -62,7 +63,7 @@ def guessed(**options):
             await other.ask(prelogin())
             got_in = FAILED not in await other.ask(login(password=PASSWORD))
             link.release()
-            return held, got_in, await asyncio.wait_for(answer, 20)
+            return held, got_in, await asyncio.wait_for(answer, HANGS)
         finally:
             await server.stop()
 

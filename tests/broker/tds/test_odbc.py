@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from redial_broker import EmbeddedBroker
+from tests.waiting import LOGIN
 
 from .fake import EVERY_TYPE, FakeInstance
 
@@ -21,7 +22,7 @@ def broker():
 
 @pytest.fixture
 def connection(broker):
-    with pyodbc.connect(broker.odbc, autocommit=True, timeout=10) as opened:
+    with pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN) as opened:
         yield opened
 
 
@@ -44,7 +45,7 @@ def test_every_way_to_encrypt_works(broker, encrypt, tmp_path):
         pem = tmp_path / "server.pem"
         pem.write_bytes(tls_contexts().pem)
         text += f";ServerCertificate={pem}"
-    with pyodbc.connect(text, autocommit=True, timeout=10) as opened:
+    with pyodbc.connect(text, autocommit=True, timeout=LOGIN) as opened:
         assert opened.execute("select 3").fetchval() == 3
 
 
@@ -134,7 +135,7 @@ def test_printed_text_is_a_message(cursor):
 
 
 def test_commit_and_rollback_travel_as_transaction_requests(broker):
-    with pyodbc.connect(broker.odbc, autocommit=False, timeout=10) as opened:
+    with pyodbc.connect(broker.odbc, autocommit=False, timeout=LOGIN) as opened:
         session = broker.call(lambda i: i.sessions[max(i.sessions)])
         opened.execute("insert one")
         assert session.transactions == 1
@@ -146,7 +147,7 @@ def test_commit_and_rollback_travel_as_transaction_requests(broker):
 
 
 def test_a_transaction_the_server_rolled_back_is_begun_again_by_the_driver(broker):
-    with pyodbc.connect(broker.odbc, autocommit=False, timeout=10) as opened:
+    with pyodbc.connect(broker.odbc, autocommit=False, timeout=LOGIN) as opened:
         with pytest.raises(pyodbc.DataError):
             opened.execute("abort")
         opened.execute("insert one")
@@ -156,7 +157,7 @@ def test_a_transaction_the_server_rolled_back_is_begun_again_by_the_driver(broke
 def test_a_cancel_ends_a_waiting_statement_and_spares_the_next(cursor, broker):
     waiting = broker.call(lambda i: i.waiting)
     waiting.clear()
-    canceller = threading.Thread(target=lambda: (waiting.wait(10), cursor.cancel()))
+    canceller = threading.Thread(target=lambda: (waiting.wait(), cursor.cancel()), daemon=True)
     canceller.start()
     with pytest.raises(pyodbc.Error) as caught:
         cursor.execute("waitfor")
@@ -178,7 +179,7 @@ def test_a_result_left_unread_does_not_disturb_the_next_statement(cursor):
 
 
 def test_a_fatal_error_ends_the_connection(broker):
-    opened = pyodbc.connect(broker.odbc, autocommit=True, timeout=10)
+    opened = pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN)
     with pytest.raises(pyodbc.Error, match="killed"):
         opened.execute("fatal")
     with pytest.raises(pyodbc.Error) as caught:
@@ -188,9 +189,9 @@ def test_a_fatal_error_ends_the_connection(broker):
 
 def test_a_wrong_password_and_an_unknown_database_are_refused(broker):
     with pytest.raises(pyodbc.InterfaceError, match="18456"):
-        pyodbc.connect(broker.odbc.replace(broker.password, "wrong"), timeout=10)
+        pyodbc.connect(broker.odbc.replace(broker.password, "wrong"), timeout=LOGIN)
     with pytest.raises(pyodbc.Error, match="4060"):
-        pyodbc.connect(broker.odbc.replace("Database=master", "Database=nope"), timeout=10)
+        pyodbc.connect(broker.odbc.replace("Database=master", "Database=nope"), timeout=LOGIN)
 
 
 def test_the_driver_sees_the_versions_and_the_database(connection):
@@ -201,20 +202,20 @@ def test_the_driver_sees_the_versions_and_the_database(connection):
 
 def test_mars_is_refused(broker):
     with pytest.raises(pyodbc.Error):
-        pyodbc.connect(broker.odbc + ";MARS_Connection=yes", timeout=10)
+        pyodbc.connect(broker.odbc + ";MARS_Connection=yes", timeout=LOGIN)
 
 
 @pytest.mark.parametrize("size", [512, 32767])
 def test_other_packet_sizes_work(broker, size):
     with pyodbc.connect(
-        broker.odbc + f";Packet Size={size}", autocommit=True, timeout=10
+        broker.odbc + f";Packet Size={size}", autocommit=True, timeout=LOGIN
     ) as opened:
         assert opened.execute("select ?", "x" * 30000).fetchval() == "x" * 30000
         assert len(opened.execute("rows 3000").fetchall()) == 3000
 
 
 def test_many_connections_at_once(broker):
-    opened = [pyodbc.connect(broker.odbc, autocommit=True, timeout=10) for _ in range(20)]
+    opened = [pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN) for _ in range(20)]
     assert [one.execute("select 1").fetchval() for one in opened] == [1] * 20
     for one in opened:
         one.close()

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from redial_broker import EmbeddedBroker
+from tests.waiting import LOGIN
 
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")
@@ -18,7 +19,7 @@ SCHEMA = (
 @pytest.fixture(scope="module")
 def cursor():
     with EmbeddedBroker(clock="virtual") as running:
-        connection = pyodbc.connect(running.odbc, autocommit=True, timeout=10)
+        connection = pyodbc.connect(running.odbc, autocommit=True, timeout=LOGIN)
         yield connection.cursor()
         connection.close()
     assert running.defects == []

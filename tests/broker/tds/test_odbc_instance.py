@@ -6,6 +6,9 @@ from decimal import Decimal
 import pytest
 
 from redial_broker import EmbeddedBroker
+from tests.waiting import HANGS, LOGIN
+
+from .ended import left_behind
 
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")
@@ -24,7 +27,7 @@ def connect(broker):
 
     def one(autocommit=True, database="master"):
         text = broker.odbc.replace("Database=master", f"Database={database}")
-        opened.append(pyodbc.connect(text, autocommit=autocommit, timeout=10))
+        opened.append(pyodbc.connect(text, autocommit=autocommit, timeout=LOGIN))
         return opened[-1]
 
     yield one
@@ -73,7 +76,7 @@ def test_transactions_end_as_the_driver_asks(connect):
 def test_a_lost_connection_rolls_back_and_frees_its_locks(broker, connect):
     keeper = connect()
     keeper.execute("create table dbo.t (id int primary key)")
-    loser = pyodbc.connect(broker.odbc, autocommit=False, timeout=10)
+    loser = pyodbc.connect(broker.odbc, autocommit=False, timeout=LOGIN)
     loser.execute("insert into dbo.t values (1)")
     loser.close()
     broker.settle()
@@ -91,7 +94,7 @@ def test_an_hour_of_waiting_passes_in_virtual_time(broker, connect):
     broker.advance(3599)
     assert done == []
     broker.advance(1)
-    client.join(10)
+    client.join(HANGS)
     assert len(done) == 1
 
 
@@ -122,7 +125,7 @@ def test_kill_ends_a_connection_that_waits_and_one_that_does_not(broker, connect
     with pytest.raises(pyodbc.Error, match="596"):
         busy.execute("waitfor delay '01:00:00'")
     killer.join()
-    assert broker.call(lambda instance: list(instance.sessions)) == []
+    assert left_behind(broker) == (0, 0)
 
 
 def test_kill_ends_a_connection_though_another_session_begins_at_that_moment(broker, connect):

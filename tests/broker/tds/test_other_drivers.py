@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from redial_broker import EmbeddedBroker
+from tests.waiting import LOGIN
 
 from .fake import EVERY_TYPE, FakeInstance
 
@@ -28,7 +29,7 @@ def test_freetds_under_pyodbc(broker, encryption):
         f"Driver={FREETDS};Server=127.0.0.1;Port={broker.port};TDS_Version=7.4;UID={broker.user};"
         f"PWD={broker.password};Database=master{encryption}"
     )
-    with pyodbc.connect(text, autocommit=True, timeout=10) as opened:
+    with pyodbc.connect(text, autocommit=True, timeout=LOGIN) as opened:
         assert opened.execute("select 1").fetchval() == 1
         assert opened.execute("select ?", "text").fetchval() == "text"
         assert len(opened.execute("every type").fetchall()[0]) == len(EVERY_TYPE)

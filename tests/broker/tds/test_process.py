@@ -3,6 +3,7 @@ import socket
 import pytest
 
 from redial_broker.tds.process import BrokerProcess
+from tests.waiting import LOGIN
 
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")
@@ -16,7 +17,7 @@ def broker():
 
 @pytest.fixture
 def cursor(broker):
-    with pyodbc.connect(broker.odbc, autocommit=True, timeout=10) as opened:
+    with pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN) as opened:
         yield opened.cursor()
 
 

@@ -6,10 +6,14 @@ import sys
 
 import pytest
 
-PROGRAM = """
+from tests.waiting import HANGS
+
+PROGRAM = f"""
+from redial_broker.tds import serve
 from redial_broker.tds.null import NullInstance
-from redial_broker.tds.serve import main
-main(0, instance=NullInstance())
+
+serve.GRACE_SECONDS = {HANGS}
+serve.main(0, instance=NullInstance())
 """
 
 
@@ -20,7 +24,7 @@ def test_it_prints_both_addresses_and_stops_at_a_signal(number):
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as p:
         odbc, jdbc = p.stdout.readline(), p.stdout.readline()
         p.send_signal(number)
-        assert p.wait(20) == 0
+        assert p.wait(HANGS) == 0
     assert odbc.startswith("ODBC: Driver={")
     assert jdbc.startswith("JDBC: jdbc:sqlserver://127.0.0.1:")
 
@@ -45,5 +49,5 @@ def test_a_statement_that_gives_nobody_a_turn_does_not_keep_the_process():
     with subprocess.Popen([sys.executable, "-c", STUCK], stdout=pipe, stderr=pipe, text=True) as p:
         p.stdout.readline()
         p.send_signal(signal.SIGTERM)
-        assert p.wait(20) == 1
+        assert p.wait(HANGS) == 1
         assert "in good order" in p.stderr.read()

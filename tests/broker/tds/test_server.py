@@ -12,6 +12,7 @@ from redial_broker.instance.instance import PASSWORD, Instance
 from redial_broker.tds import constants as c
 from redial_broker.tds import server as server_module
 from redial_broker.tds.server import TdsServer
+from tests.waiting import HANGS
 
 from .client import Error, attention, batch, login, parse, prelogin, replies
 from .fake import FakeInstance
@@ -55,7 +56,7 @@ def served(scenario, instance=None, **options):
         server = TdsServer(served_instance, tls=None, **options)
         await server.start()
         try:
-            return await asyncio.wait_for(scenario(server, served_instance), 20)
+            return await asyncio.wait_for(scenario(server, served_instance), HANGS)
         finally:
             await server.stop()
 

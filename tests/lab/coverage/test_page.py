@@ -21,8 +21,8 @@ def text():
 
 
 def test_the_committed_page_is_not_stale(text):
-    """A construct runs now, or is refused now: invoke coverage writes it down."""
-    assert page.PAGE.read_text("utf-8") == text
+    """A construct runs now, or is refused now: invoke pages writes it down."""
+    assert page.PAGE.read_text("utf-8") == text, "next: invoke pages"
 
 
 def test_the_command_says_what_is_stale(text, monkeypatch, tmp_path, capsys):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from redial.paths import ROOT
 from redial_lab.pages.coverage.examples import (
     FAILS,
     REFUSED,
@@ -22,8 +19,8 @@ from redial_lab.pages.coverage.examples import (
     setups,
     surface,
 )
+from tests import oracle
 
-ORACLE = ROOT / "tools" / "tsql_oracle.py"
 SECTIONS = list(dict.fromkeys(example.section for example in surface()))
 
 
@@ -82,28 +79,13 @@ NEWER_THAN_THE_ORACLE = {
 
 @pytest.mark.oracle
 def test_microsofts_parser_takes_every_example(tmp_path):
-    ready = subprocess.run(
-        [sys.executable, str(ORACLE), "--bootstrap-only"],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    if ready.returncode:
-        pytest.skip(f"the oracle's wheels cannot be had: {ready.stderr.strip()[-300:]}")
+    oracle.fetched()
     names = {}
     others = [example for example in (*more(), *lists()) if run(example).status == RUNS]
     accepted = [*surface(), *others]
     for number, example in enumerate(accepted):
         names[f"{number}.sql"] = example.name
         (tmp_path / f"{number}.sql").write_text("\nGO\n".join(script(example)), encoding="utf-8")
-    judged = subprocess.run(
-        [sys.executable, str(ORACLE), *names],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        cwd=tmp_path,
-    )
+    judged = oracle.judged(*names, folder=tmp_path)
     refused = {names[line.split(":", 1)[0]]: line for line in judged.stdout.splitlines()}
     assert {n: line for n, line in refused.items() if n not in NEWER_THAN_THE_ORACLE} == {}

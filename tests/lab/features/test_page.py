@@ -21,8 +21,7 @@ def test_every_row_has_a_test():
 
 
 def test_the_committed_page_is_what_the_tests_say():
-    """Fix: invoke pages"""
-    assert PAGE.read_text(encoding="utf-8") == page(proofs(), variants_line())
+    assert PAGE.read_text("utf-8") == page(proofs(), variants_line()), "next: invoke pages"
 
 
 def test_a_row_that_no_test_names_is_found():

@@ -28,6 +28,7 @@ from redial_lab.proof.audit_setups import accounted, article, callers, deployed,
 from redial_lab.proof.comparators import forum_aged, shared_dialog
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import strategy
+from tests.waiting import HANGS
 
 ORACLE = ROOT / "tools" / "tsql_oracle.py"
 
@@ -97,7 +98,7 @@ def test_microsofts_parser_takes_the_scripts(tmp_path):
             [sys.executable, str(ORACLE), *map(str, paths)],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=HANGS,
             check=False,
         )
     except subprocess.TimeoutExpired:

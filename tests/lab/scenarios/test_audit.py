@@ -20,11 +20,12 @@ from redial_lab.commands.demo import _set_up as set_up
 from redial_lab.scenarios.client_load import Load, demo_config, tell
 from redial_lab.scenarios.flights import identity
 from tests.sampling import full
+from tests.waiting import HANGS
 
 pytestmark = pytest.mark.driver
 
 SMALL = Load(
-    records=300, clients=4, timer_seconds=1, spread_seconds=0, seconds=2.5, quiet_seconds=20.0
+    records=300, clients=4, timer_seconds=1, spread_seconds=0, seconds=2.5, quiet_seconds=HANGS
 )
 RACING = Load(
     records=30_000,
@@ -32,7 +33,7 @@ RACING = Load(
     in_transaction=1,
     timer_seconds=1,
     spread_seconds=0,
-    quiet_seconds=10.0,
+    quiet_seconds=HANGS,
 )
 
 

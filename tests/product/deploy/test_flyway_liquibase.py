@@ -18,6 +18,7 @@ from redial.server import with_database
 from redial_broker import EmbeddedBroker
 from redial_broker.instance.instance import PASSWORD, USER
 from tests.sampling import full
+from tests.waiting import HANGS
 
 HERE = Path(__file__).with_name("runners")
 JARS = user_cache_path("redial") / "runners" / "flyway-11.8.2-liquibase-4.31.1"
@@ -50,13 +51,16 @@ def jars() -> Path:
         maven = shutil.which("mvn")
         if maven is None:
             pytest.skip("no mvn to fetch Flyway and Liquibase with")
-        done = subprocess.run(
-            [maven, "-q", "-B", "-f", str(HERE / "pom.xml"), COPY, f"-DoutputDirectory={JARS}"],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [maven, "-q", "-B", "-f", str(HERE / "pom.xml"), COPY, f"-DoutputDirectory={JARS}"],
+                capture_output=True,
+                text=True,
+                timeout=600,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            pytest.skip(f"mvn could not fetch Flyway and Liquibase: {error}")
         if done.returncode:
             pytest.skip(f"mvn could not fetch Flyway and Liquibase: {done.stdout[-300:]}")
     return JARS
@@ -119,7 +123,7 @@ def run(broker: EmbeddedBroker, jars: Path, tool: str, *places: tuple[str, Path]
         ],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANGS,
         check=False,
     )
     said = dict(re.findall(r"^RESULT (\S+) (.*)$", done.stdout, re.M))

@@ -11,6 +11,7 @@ import pytest
 from redial.cli.deploy import deploy, verify
 from redial.cli.history import history
 from redial.paths import ROOT
+from tests.waiting import HANGS
 
 from .conftest import run, status_of
 
@@ -33,7 +34,7 @@ def killed_at(server: str, name: str) -> int:
         if name in line:
             process.kill()
             break
-    return process.wait(60)
+    return process.wait(HANGS)
 
 
 @pytest.mark.parametrize("place", PLACES)

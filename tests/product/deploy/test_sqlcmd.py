@@ -16,6 +16,7 @@ from redial.paths import GENERATED
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
 from redial_broker.instance.instance import PASSWORD, USER
+from tests.waiting import HANGS
 
 INSTALLER = GENERATED / "audit" / "redial.sql"
 WITH_NAME = GENERATED / "redial.sqlcmd"
@@ -50,7 +51,7 @@ def sqlcmd(broker: EmbeddedBroker, database: str, *options: str) -> tuple[int, s
         [str(SQLCMD), "-S", server, "-U", USER, "-C", "-d", database, *options],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS,
         check=False,
         env=os.environ | {"SQLCMDPASSWORD": PASSWORD},
         cwd=WITH_NAME,

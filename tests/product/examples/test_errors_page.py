@@ -11,6 +11,8 @@ import re
 import pyodbc
 import pytest
 
+from tests.waiting import LOGIN
+
 from .stage import CALLERS
 
 pytestmark = pytest.mark.driver
@@ -90,7 +92,7 @@ def deadlocked(stage, connection):
 
 def connects(change, stage, _):
     """A connection of its own is refused."""
-    pyodbc.connect(stage.odbc.replace(*change), timeout=5)
+    pyodbc.connect(stage.odbc.replace(*change), timeout=LOGIN)
 
 
 def hung_up(stage, connection):

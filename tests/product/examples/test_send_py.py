@@ -11,6 +11,9 @@ from contextlib import suppress
 
 import pyodbc
 import pytest
+from tenacity import stop_after_attempt
+
+from tests.waiting import LOGIN
 
 from .stage import WAYS_TO_GO
 
@@ -52,7 +55,7 @@ class Watched:
 
 @pytest.fixture
 def redial(stage, python):
-    made = python.Redial(stage.odbc, "audit", seconds=5)
+    made = python.Redial(stage.odbc, "audit", seconds=LOGIN)
     yield made
     made.close()
 
@@ -60,9 +63,15 @@ def redial(stage, python):
 @pytest.fixture
 def once(stage, python):
     """Of the configuration with delivery = exactly_once."""
-    made = python.Redial(stage.odbc, "etl", seconds=5)
+    made = python.Redial(stage.odbc, "etl", seconds=LOGIN)
     yield made
     made.close()
+
+
+@pytest.fixture
+def three_tries(python, monkeypatch):
+    """Tries are counted instead of seconds."""
+    monkeypatch.setattr(python, "stop_after_delay", lambda _: stop_after_attempt(3))
 
 
 # ---------------------------------------------------------------------- the hole, and its lid
@@ -197,9 +206,30 @@ def test_a_cancel_undoes_all_of_it_and_is_not_tried_again(stage, redial):
     stage.is_clean()
 
 
-def test_a_time_out_of_the_clients_is_a_cancel(stage, python):
+def test_the_time_out_is_that_of_every_statement(stage, python):
+    redial = python.Redial(stage.odbc, "audit", timeout=7)
+    assert redial._open().timeout == 7
+    redial.close()
+
+
+def impatient(redial):
+    """From here on usp_Send may take a second, and no other statement is hurried."""
+    call = redial.call
+
+    def hurried(connection, *arguments):
+        connection.timeout = 1
+        try:
+            call(connection, *arguments)
+        finally:
+            connection.timeout = 0
+
+    redial.call = hurried
+    return redial
+
+
+def test_a_time_out_of_the_clients_is_a_cancel(stage, redial):
     """1 usp_Send takes longer than the client waits. 2 HYT00, no other try, nothing is there."""
-    redial = python.Redial(stage.odbc, "audit", timeout=1)
+    impatient(redial)
     stage.wire.when("usp_Send", stage.wire.cancelled())
     with pytest.raises(pyodbc.Error, match="HYT00"):
         redial.transaction(lambda connection: redial.call(connection, b"x"))
@@ -208,18 +238,20 @@ def test_a_time_out_of_the_clients_is_a_cancel(stage, python):
 
 
 @pytest.mark.parametrize("words", ["usp_Send", COMMIT])
-def test_a_time_out_where_it_would_have_been_committed_is_unknown(stage, python, words):
+def test_a_time_out_where_it_would_have_been_committed_is_unknown(stage, python, once, words):
     """1 The time-out meets COMMIT, or a message that commits by itself. 2 Unknown, no other try."""
-    redial = python.Redial(stage.odbc, "etl", timeout=1)
     message_id = uuid.uuid4()
     stage.wire.when(words, stage.wire.cancelled())
+
+    def work(connection):
+        once.call(connection, b"x", None, message_id)
+        connection.timeout = 1  # of what follows, COMMIT
+
     with pytest.raises(python.Unknown) as told:
         if words == COMMIT:
-            redial.transaction(
-                lambda connection: redial.call(connection, b"x", None, message_id), repeatable=True
-            )
+            once.transaction(work, repeatable=True)
         else:
-            redial.send(b"x", None, message_id)
+            impatient(once).send(b"x", None, message_id)
     assert told.value.__cause__.args[0] == "HYT00"
     assert stage.wire.waits == 0
     assert stage.landed("etl") == []  # this time; the client cannot know
@@ -279,12 +311,12 @@ def test_with_ids_and_exactly_once_it_is_sent_again_and_lands_once(stage, once, 
     stage.is_clean()
 
 
-def test_once_unknown_it_stays_unknown(stage, python):
+def test_once_unknown_it_stays_unknown(stage, python, three_tries):
     """1 The answer to COMMIT is lost. 2 The next try is refused, for as long as is tried.
 
     That nothing of the second try is there says nothing about the first.
     """
-    redial = python.Redial(stage.odbc, "etl", seconds=0.5)
+    redial = python.Redial(stage.odbc, "etl")
     message_id = uuid.uuid4()
     stage.wire.when(COMMIT, stage.wire.answer_lost)
     tries = []
@@ -297,7 +329,7 @@ def test_once_unknown_it_stays_unknown(stage, python):
 
     with pytest.raises(python.Unknown) as told:
         redial.transaction(work, repeatable=True)
-    assert "(50102)" in str(told.value.__cause__) and len(tries) > 1
+    assert "(50102)" in str(told.value.__cause__) and len(tries) == 3
     assert stage.landed("etl") == [b"x"]
 
 
@@ -423,13 +455,13 @@ def test_a_message_alone_is_sent_again_under_the_same_id(stage, once, number):
 
 
 @pytest.mark.parametrize("number", [50101, 50102])
-def test_what_goes_on_being_refused_is_raised_after_the_time_given(stage, python, number):
+def test_what_goes_on_being_refused_is_raised_in_the_end(stage, python, three_tries, number):
     """Not a loop without end: the last error, as it came."""
     REFUSED[number][0](stage)
-    redial = python.Redial(stage.odbc, "etl", seconds=0.2)
+    redial = python.Redial(stage.odbc, "etl")
     with pytest.raises(pyodbc.Error, match=rf"\({number}\)"):
         redial.send(b"x")
-    assert len(stage.wire.asked("usp_Send")) > 1
+    assert len(stage.wire.asked("usp_Send")) == 3
     REFUSED[number][3](stage)
     assert stage.landed("etl") == []
 

@@ -16,10 +16,13 @@ from contextlib import contextmanager
 import pytest
 
 from tests.broker.tds.test_jdbc import driver_jar
+from tests.waiting import HANGS
 
 from .stage import CALLERS, WAYS_TO_GO
 
 pytestmark = pytest.mark.driver
+UNHURRIED = 5
+"""Seconds for any statement of the example in Java, all of which have the same time-out."""
 COMMIT, LOOK = "COMMIT TRANSACTION", "DECLARE @left int"
 LANGUAGES = ["python", pytest.param("java", marks=pytest.mark.jvm)]
 
@@ -75,7 +78,7 @@ def started(stage, language, schema, mode, *more, key="-", options=""):
     )
     try:
         yield Application(stage, process)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HANGS)
         assert (process.returncode, said) == (0, "")
     finally:
         process.kill()
@@ -143,7 +146,9 @@ def test_a_time_out_of_the_jdbc_driver_is_a_cancel(stage):
 
     Nobody is told of another try: the application asked for the time-out.
     """
-    with started(stage, "java", "audit", "transaction", options=";queryTimeout=1") as application:
+    with started(
+        stage, "java", "audit", "transaction", options=f";queryTimeout={UNHURRIED}"
+    ) as application:
         application.hears("usp_Send", stage.wire.cancelled(), "failed 0", "a", "b", there=False)
         application.hears(COMMIT, stage.wire.cancelled(), "unknown", "c", there=False)
         assert application.told("last") == "ok"
@@ -179,7 +184,7 @@ def test_wrong_arguments_are_answered_by_the_right_ones(stage, language, argumen
     run = subprocess.run(
         [*command(language, stage)[0], *arguments],
         text=True,
-        timeout=60,
+        timeout=HANGS,
         capture_output=True,
         check=False,
     )
@@ -212,7 +217,7 @@ def test_no_password_in_what_is_printed(stage, language, change):
         [*program, "-", "audit", "-", "transaction"],
         input="1 text\n",
         text=True,
-        timeout=60,
+        timeout=HANGS,
         env=os.environ | {"REDIAL_SERVER": server.replace(*change)},
         capture_output=True,
         check=False,

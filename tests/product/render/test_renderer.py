@@ -69,7 +69,7 @@ def test_rendering_twice_gives_the_same_bytes():
 
 
 def test_the_committed_files_are_what_the_templates_render():
-    assert check(AUDIT, GENERATED / "audit") == []
+    assert check(AUDIT, GENERATED / "audit") == [], "next: invoke render"
 
 
 @pytest.mark.parametrize("config", [AUDIT, ARTICLE], ids=["two_phase", "article"])

@@ -32,6 +32,7 @@ from tests.broker.tds.client import (
     replies,
     rpc,
 )
+from tests.waiting import LOGIN
 
 from .lab import EVENT, Lab
 
@@ -243,14 +244,14 @@ def broker():
 @pytest.mark.parametrize("garbage", GARBAGE)
 def test_garbage_on_the_port_does_not_disturb_a_driver_in_a_transaction(broker, garbage):
     pyodbc = pytest.importorskip("pyodbc")
-    opened = pyodbc.connect(broker.odbc, autocommit=False, timeout=10)
+    opened = pyodbc.connect(broker.odbc, autocommit=False, timeout=LOGIN)
     opened.execute("CREATE TABLE dbo.kept (id int PRIMARY KEY); INSERT dbo.kept VALUES (1);")
     with socket.create_connection(("127.0.0.1", broker.port)) as raw:
         raw.sendall(garbage)
     assert opened.execute("SELECT COUNT(*) FROM dbo.kept;").fetchval() == 1
     opened.rollback()
     opened.close()
-    again = pyodbc.connect(broker.odbc, autocommit=True, timeout=10)
+    again = pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN)
     assert again.execute("SELECT OBJECT_ID(N'dbo.kept');").fetchval() is None
     again.close()
 
@@ -268,7 +269,7 @@ def test_a_driver_is_told_why_it_was_not_let_in_and_the_next_one_gets_in(broker,
     pyodbc = pytest.importorskip("pyodbc")
     assert old in broker.odbc
     with pytest.raises(pyodbc.Error, match=number):
-        pyodbc.connect(broker.odbc.replace(old, new), timeout=10)
-    good = pyodbc.connect(broker.odbc, timeout=10)
+        pyodbc.connect(broker.odbc.replace(old, new), timeout=LOGIN)
+    good = pyodbc.connect(broker.odbc, timeout=LOGIN)
     assert good.execute("SELECT 1;").fetchval() == 1
     good.close()

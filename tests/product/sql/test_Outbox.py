@@ -6,6 +6,7 @@ from redial_broker.tds.process import BrokerProcess
 from tests.installed import rendered, split
 from tests.product.callers.stage import Stage, configured, keys, row_keys, switched
 from tests.product.sql.test_usp_SendBatch import ARGUMENTS, EVENT
+from tests.waiting import HANGS, LOGIN
 
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")
 
@@ -157,7 +158,7 @@ def test_an_application_may_insert_and_read_its_columns_and_nothing_more():
 def connect():
     """Connections of pyodbc to a broker process with the configuration deployed."""
     with BrokerProcess() as broker:
-        with pyodbc.connect(broker.odbc, autocommit=True, timeout=20) as setup:
+        with pyodbc.connect(broker.odbc, autocommit=True, timeout=LOGIN) as setup:
             setup.execute("CREATE DATABASE lab;")
             setup.execute("USE lab;")
             for name, text in rendered(configured()).items():
@@ -165,12 +166,12 @@ def connect():
                     for batch in split(text):
                         setup.execute(batch.sql)
         text = broker.odbc.replace("Database=master", "Database=lab")
-        yield lambda autocommit=True: pyodbc.connect(text, autocommit=autocommit, timeout=20)
+        yield lambda autocommit=True: pyodbc.connect(text, autocommit=autocommit, timeout=LOGIN)
 
 
 def arrived(connection, count):
     """Bodies landed so far, once there are ``count``; what landed is taken away."""
-    for _ in range(200):
+    for _ in range(20 * HANGS):
         found = connection.execute(
             "SELECT Body FROM audit.Landing WHERE MessageType = ? ORDER BY RowVersion;", EVENT
         ).fetchall()

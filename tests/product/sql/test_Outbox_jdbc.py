@@ -10,6 +10,7 @@ from redial_broker import EmbeddedBroker
 from tests.broker.tds.test_jdbc import driver_jar
 from tests.installed import rendered, split
 from tests.product.callers.stage import configured
+from tests.waiting import HANGS
 
 pytestmark = pytest.mark.jvm
 
@@ -56,7 +57,7 @@ def findings():
             ],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS,
             check=False,
         )
         assert broker.defects == []

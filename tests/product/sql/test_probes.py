@@ -4,8 +4,6 @@ switch: only a probe that can tell the values apart can settle anything."""
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,9 +17,9 @@ from redial_lab.explore.play import sections
 from redial_lab.probe import leftover, probes, run
 from redial_lab.probe.model import FOLDER
 from redial_lab.probe.ports import EmbeddedPort, embedded
+from tests import oracle
 
 FACTS = (FOLDER.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
-ORACLE = FOLDER.parents[1] / "tools" / "tsql_oracle.py"
 ANSWERS_NOTHING_HERE = {"state_lookup_cost": "reads are not counted here"}
 FOLLOWS = [
     (switch.probe, switch.name, value)
@@ -85,23 +83,9 @@ def test_a_database_of_that_name_is_left_alone():
 @pytest.mark.oracle
 @pytest.mark.parametrize("grammar", ["130", "150"])
 def test_microsofts_parser_takes_every_probe(grammar):
-    ready = subprocess.run(
-        [sys.executable, str(ORACLE), "--bootstrap-only"],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    if ready.returncode:
-        pytest.skip(f"the oracle's wheels cannot be had: {ready.stderr.strip()[-300:]}")
+    oracle.fetched()
     scripts = [str(Path(probe.path)) for probe in probes()]
-    judged = subprocess.run(
-        [sys.executable, str(ORACLE), "--version", grammar, *scripts],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    judged = oracle.judged("--version", grammar, *scripts)
     assert judged.returncode == 0, judged.stdout
 
 

@@ -4,15 +4,10 @@ ScriptDom is more lenient than a server: it never asks for ``;`` before SEND, an
 what needs more than grammar. Each difference below says why ours is the server's way.
 """
 
-import subprocess
-import sys
-
 import pytest
 
-from redial.paths import ROOT
+from tests import oracle
 from tests.product.tsql import zoo
-
-ORACLE = ROOT / "tools" / "tsql_oracle.py"
 
 ONLY_WE_ACCEPT = {
     "SELECT JSON_OBJECT('a': 1, 'b': NULL ABSENT ON NULL), JSON_OBJECT(), "
@@ -61,28 +56,9 @@ def refused_by_oracle(tmp_path_factory):
     batches = [sql for sql, _ in zoo.accepted() + zoo.read("refused")]
     for number, sql in enumerate(batches):
         (folder / f"{number}.sql").write_text(sql, encoding="utf-8")
-    command = [sys.executable, str(ORACLE)]
-    try:
-        ready = subprocess.run(
-            [*command, "--bootstrap-only"],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"the oracle's wheels cannot be had: {error}")
-    if ready.returncode:
-        pytest.skip(f"the oracle's wheels cannot be had: {ready.stderr.strip()[-300:]}")
+    oracle.fetched()
     names = [f"{number}.sql" for number in range(len(batches))]
-    run = subprocess.run(
-        [*command, "--no-split", *names],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        cwd=folder,
-    )
+    run = oracle.judged("--no-split", *names, folder=folder)
     assert run.returncode == 1, run.stderr
     numbers = {
         int(line.split(".sql:", 1)[0]) for line in run.stdout.splitlines() if ".sql:" in line

@@ -15,6 +15,7 @@ from redial.spark.errors import PipelineError
 from redial.spark.options import StreamReadOptions, WriteOptions, parse
 from redial.spark.session import need_java_and_spark
 from redial_broker.tds.process import BrokerProcess
+from tests.waiting import HANGS
 
 DATABASE = "lab"
 PASSWORD = re.compile(r"PWD=\{((?:[^}]|\}\})*)\}")
@@ -114,13 +115,13 @@ class Lab:
         return conversation
 
     def landed(self, since: str, count: int, schema: str = "audit") -> list[bytes]:
-        """Bodies that landed at or after a mark, once there are ``count``; asked for 30 s."""
+        """Bodies that landed at or after a mark, once there are ``count``."""
         sql = (
             f"SELECT l.Body FROM {schema}.Landing AS l WHERE l.RowVersion >= {since} "
             f"AND l.MessageType = N'//redial/{schema}/event' "
             "ORDER BY l.ConversationId, l.MessageSequence;"
         )
-        for _ in range(600):
+        for _ in range(20 * HANGS):
             if len(found := self.rows(sql)) >= count:
                 break
             self.sa.execute("WAITFOR DELAY '00:00:00.050';")

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import pytest
 
 from tests.sampling import full
+from tests.waiting import HANGS
 
 from .conftest import ROOT
 from .lab import missing
@@ -33,7 +34,7 @@ query = (spark.readStream.format("servicebroker").options(**given["reading"]).lo
     .writeStream.format("parquet").option("path", given["folder"] + "/out")
     .option("checkpointLocation", given["folder"] + "/checkpoint")
     .trigger(availableNow=True).start())
-query.awaitTermination(60)
+query.awaitTermination()
 landed = spark.read.parquet(given["folder"] + "/out").count()
 print(json.dumps([type(spark).__module__, rows, landed]))
 """
@@ -62,7 +63,7 @@ def test_a_session_over_connect_writes_reads_and_streams(lab, tmp_path):
         capture_output=True,
         text=True,
         env=environment,
-        timeout=300,
+        timeout=HANGS,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

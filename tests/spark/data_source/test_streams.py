@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS
+
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
 ADMITS = find_spec("pyspark") and find_spec("pyspark.sql.streaming.datasource")
@@ -28,7 +30,7 @@ def landing_stream(spark, lab, since: str, folder: Path, **more: str):
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination(60)
+    query.awaitTermination(HANGS)
     return query
 
 
@@ -46,7 +48,7 @@ def sending_stream(spark, lab, folder: Path, **more: str):
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination(60)
+    query.awaitTermination(HANGS)
     return query
 
 

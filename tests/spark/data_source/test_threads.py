@@ -9,6 +9,7 @@ import uuid
 import pytest
 
 from redial.spark.session import spark_session, use_here
+from tests.waiting import HANGS
 
 from .test_session import numbers, read, write
 
@@ -43,7 +44,7 @@ def stream(spark, lab, folder):
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start()
-        .awaitTermination(60)
+        .awaitTermination(HANGS)
     )
 
 

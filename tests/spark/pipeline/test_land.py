@@ -17,6 +17,7 @@ from redial.spark.sources import files
 from redial.spark.tables import ParquetTable, table
 from tests.sampling import full
 from tests.spark.pipeline.logs import moment
+from tests.waiting import HANGS
 
 SCHEMA = "mark binary, conversation string, sequence long, type string, landed timestamp"
 BATCHES, ROWS = 3, 8
@@ -123,12 +124,14 @@ def test_killed_at_every_point_and_started_again_each_row_is_there_once(
         kind,
         str(tmp_path / "checkpoint"),
     ]
-    killed = subprocess.run([*job, point], cwd=ROOT, capture_output=True, timeout=300, check=False)
+    killed = subprocess.run(
+        [*job, point], cwd=ROOT, capture_output=True, timeout=HANGS, check=False
+    )
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
     before = landed(spark, target)
     assert before < Counter(range(BATCHES * ROWS)) and before
     if full():
-        done = subprocess.run([*job, ""], cwd=ROOT, capture_output=True, timeout=300, check=False)
+        done = subprocess.run([*job, ""], cwd=ROOT, capture_output=True, timeout=HANGS, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
     else:  # the tests' own session goes on
         land_all(spark, source, Landing(table(kind, str(target))), tmp_path)

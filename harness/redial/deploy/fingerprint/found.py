@@ -23,6 +23,7 @@ from redial.deploy.fingerprint.model import (
     DATABASE_TRIGGER,
     HIDDEN,
     MADE,
+    MARKED_INSIDE,
     MEMBER,
     OPTION,
     ROUTE_OF_ALL,
@@ -458,7 +459,7 @@ class _Reader:
                 self.put(MADE, kind or "?", name, value=row["value"] or "")
             else:
                 value = row["value"] or ""
-                if self._named(value, "") == "":  # the schema, as somebody has spelled it
+                if kind not in MARKED_INSIDE and not self._named(value, ""):  # however spelled
                     value = self.schema
                 self.put("mark", kind or "?", name, configuration=value)
 

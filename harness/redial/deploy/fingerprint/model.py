@@ -34,6 +34,8 @@ DATABASE_PERMISSION = "permission of others"
 """On the whole database, and so on what is ours."""
 MEMBER = "member"
 """Of one of our roles: whoever sends, reads and operates; nothing to judge."""
+MARKED_INSIDE = ("TABLE", "QUEUE", "TYPE")
+"""Kinds whose mark has the configuration's name; what configurations can share has its schema's."""
 MADE = "mark of making"
 """Says that a deployment made what configurations can share, so that the last one drops it."""
 DATABASE_TRIGGER, DATABASE_NOTIFICATION = "database trigger", "database notification"

@@ -13,6 +13,7 @@ from functools import lru_cache, singledispatchmethod
 
 from redial.deploy.fingerprint.expressions import module_text
 from redial.deploy.fingerprint.model import (
+    MARKED_INSIDE,
     NO_LOGIN,
     OFF,
     ON,
@@ -87,10 +88,6 @@ def wanted(files: Mapping[str, str], schema: str, *, elsewhere: bool = False) ->
     return {thing: dict(properties) for thing, properties in made.items()}
 
 
-INSIDE = ("TABLE", "QUEUE", "TYPE")
-"""Kinds whose mark has the configuration's name; what configurations can share has its schema's."""
-
-
 @lru_cache(maxsize=8)
 def _wanted(files: tuple[tuple[str, str], ...], schema: str, elsewhere: bool) -> Catalog:
     """The same, read once: a deployment looks before it works and afterwards."""
@@ -103,7 +100,7 @@ def _wanted(files: tuple[tuple[str, str], ...], schema: str, elsewhere: bool) ->
             reader.batch(_parsed(batch.sql), batch.sql)
     for thing in reader.catalog:
         if thing.kind == "mark" and reader.configuration:
-            inside = thing.name in INSIDE
+            inside = thing.name in MARKED_INSIDE
             reader.catalog[thing]["configuration"] = reader.configuration if inside else schema
     return _as_it_ends(reader.catalog)
 

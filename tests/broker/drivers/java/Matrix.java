@@ -496,7 +496,7 @@ public class Matrix {
                 Thread thread = after(300, () -> {  // once may be too early on a busy machine
                     for (; !over[0]; Thread.sleep(300)) s.cancel();
                 });
-                SQLException e = fails(() -> s.execute("WAITFOR DELAY '00:01:00'"), "cancel");
+                SQLException e = fails(() -> s.execute("WAITFOR DELAY '00:10:00'"), "cancel");
                 over[0] = true;
                 thread.join();
                 equal(2, value(c, "SELECT 2"));
@@ -510,7 +510,7 @@ public class Matrix {
         check("timeout", () -> {
             try (Connection c = connect(); Statement s = c.createStatement()) {
                 s.setQueryTimeout(1);
-                SQLException e = fails(() -> s.execute("WAITFOR DELAY '00:00:30'"));
+                SQLException e = fails(() -> s.execute("WAITFOR DELAY '00:10:00'"));
                 that(e instanceof SQLTimeoutException, e.toString());
                 equal(1, value(c, "SELECT 1"));
                 return "SQLTimeoutException";
@@ -520,7 +520,7 @@ public class Matrix {
             try (Connection victim = connect(); Connection killer = connect(); Connection idle = connect()) {
                 Object spid = value(victim, "SELECT @@SPID"), other = value(idle, "SELECT @@SPID");
                 Thread thread = after(300, () -> run(killer, "KILL " + spid));
-                SQLException e = fails(() -> run(victim, "WAITFOR DELAY '00:00:30'"));
+                SQLException e = fails(() -> run(victim, "WAITFOR DELAY '00:10:00'"));
                 thread.join();
                 that(victim.isClosed() || !victim.isValid(1), "still open");
                 run(killer, "KILL " + other);
@@ -537,7 +537,7 @@ public class Matrix {
                 c.setAutoCommit(false);
                 run(c, "INSERT INTO dbo.rows (id) VALUES (6)");
                 after(300, () -> { for (Socket s : ends) s.close(); });
-                SQLException e = fails(() -> run(c, "WAITFOR DELAY '00:00:30'"));
+                SQLException e = fails(() -> run(c, "WAITFOR DELAY '00:10:00'"));
                 equal(0, with("SELECT COUNT(*) FROM dbo.rows WHERE id = 6"));
                 return e.getSQLState();
             }

@@ -30,15 +30,23 @@ def find_packages() -> tuple[str, Path, str]:
         if not done.exists():
             for name in _FILES:
                 shutil.copy(_HERE / name, folder)
-            run = subprocess.run(
-                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=_INSTALL_SECONDS,
-                check=False,
-            )
-            if run.returncode:
-                return "", packages, f"npm could not install tedious: {run.stderr.strip()[-300:]}"
+            if problem := _installed(npm, folder):
+                return "", packages, f"npm could not install tedious: {problem}"
             done.touch()
     return node, packages, ""
+
+
+def _installed(npm: str, folder: Path) -> str:
+    """Why they could not be installed; "" when they could."""
+    try:
+        run = subprocess.run(
+            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=_INSTALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        return str(error)
+    return (run.stderr.strip()[-300:] or f"exit status {run.returncode}") if run.returncode else ""

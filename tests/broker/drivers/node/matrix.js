@@ -15,7 +15,7 @@ function connect(options = {}, more = {}) {
     authentication: { type: "default", options: { userName: GIVEN.user, password: GIVEN.password } },
     options: Object.assign({
       port: GIVEN.port, database: "matrix", encrypt: true, trustServerCertificate: true,
-      connectTimeout: 10000, requestTimeout: 60000, useUTC: true,
+      connectTimeout: 300000, requestTimeout: 1800000, useUTC: true,
     }, options),
     ...more,
   };
@@ -70,6 +70,11 @@ function run(connection, sql, parameters = [], how = "execSql") {
 
 const OUT = Symbol("output");
 const batch = (connection, sql) => run(connection, sql, [], "execSqlBatch");
+const hurried = (connection, sql, milliseconds) => new Promise((resolve, reject) => {
+  const request = new Request(sql, (error) => (error ? reject(error) : resolve()));
+  request.setTimeout(milliseconds);
+  connection.execSqlBatch(request);
+});
 const value = async (connection, sql, parameters) => (await run(connection, sql, parameters)).sets[0][0][0];
 const once = (sql, options, more) => using((connection) => value(connection, sql), options, more);
 const call = (connection, method, ...rest) => new Promise((resolve, reject) => {
@@ -328,7 +333,7 @@ CHECKS.table_values = () => using(async (connection) => {
 CHECKS.cancel = () => using(async (connection) => {
   connection.cancel();
   const again = setInterval(() => connection.cancel(), 300);  // once may be too early
-  const error = await fails(batch(connection, "WAITFOR DELAY '00:01:00'"), "ECANCEL");
+  const error = await fails(batch(connection, "WAITFOR DELAY '00:10:00'"), "ECANCEL");
   clearInterval(again);
   equal(await value(connection, "SELECT 1"), 1);
   const partly = batch(connection, "SELECT a.id FROM dbo.numbers AS a CROSS JOIN dbo.numbers AS b");
@@ -339,15 +344,15 @@ CHECKS.cancel = () => using(async (connection) => {
 });
 
 CHECKS.timeout = () => using(async (connection) => {
-  const error = await fails(batch(connection, "WAITFOR DELAY '00:00:30'"), "ETIMEOUT");
+  const error = await fails(hurried(connection, "WAITFOR DELAY '00:10:00'", 1000), "ETIMEOUT");
   equal(await value(connection, "SELECT 1"), 1);
   return error.code;
-}, { requestTimeout: 1000 });
+});
 
 CHECKS.killed = async () => using(async (killer) => {
   const victim = await connect();
   const spid = await value(victim, "SELECT @@SPID");
-  const failed = fails(batch(victim, "WAITFOR DELAY '00:00:30'"));  // heard from the start
+  const failed = fails(batch(victim, "WAITFOR DELAY '00:10:00'"));  // heard from the start
   await sleep(300);
   await batch(killer, `KILL ${spid}`);
   const error = await failed;
@@ -367,7 +372,7 @@ CHECKS.lost = async () => {
   await call(connection, "beginTransaction");
   await run(connection, "INSERT INTO dbo.rows (id) VALUES (6)");
   setTimeout(cut, 300);
-  const error = await fails(batch(connection, "WAITFOR DELAY '00:00:30'"));
+  const error = await fails(batch(connection, "WAITFOR DELAY '00:10:00'"));
   stop();
   equal(await once("SELECT COUNT(*) FROM dbo.rows WHERE id = 6"), 0);
   return error.code;

@@ -236,7 +236,7 @@ def killed(_):
     with opened() as victim, opened() as killer:
         ((spid,),) = run(victim, "SELECT @@SPID")
         thread = after(0.3, lambda: run(killer, f"KILL {spid}"))
-        said = fails(lambda: run(victim, "WAITFOR DELAY '00:00:30'"))
+        said = fails(lambda: run(victim, "WAITFOR DELAY '00:10:00'"))
         thread.join()
         fails(lambda: run(victim, "SELECT 1"))
         assert run(killer, "SELECT 1") == [(1,)]
@@ -250,7 +250,7 @@ def lost(_):
         connection = ADAPTER.connect(False, port=proxy.port)
         run(connection, "INSERT INTO dbo.rows (id) VALUES (6)")
         thread = after(0.3, proxy.cut)
-        said = fails(lambda: run(connection, "WAITFOR DELAY '00:00:30'"))
+        said = fails(lambda: run(connection, "WAITFOR DELAY '00:10:00'"))
         thread.join()
     assert value("SELECT COUNT(*) FROM dbo.rows WHERE id = 6") == 0
     return said[:70]

@@ -8,6 +8,7 @@ import os
 import pyodbc
 
 from tests.broker.drivers.probe import options
+from tests.waiting import LOGIN
 
 GIVEN = options()
 FREETDS = GIVEN.driver == "freetds"
@@ -33,7 +34,7 @@ def text(port: int = 0, **changes: str) -> str:
 
 
 def connect(autocommit: bool = True, port: int = 0, **changes: str) -> pyodbc.Connection:
-    return pyodbc.connect(text(port, **changes), autocommit=autocommit, timeout=10)
+    return pyodbc.connect(text(port, **changes), autocommit=autocommit, timeout=LOGIN)
 
 
 @contextlib.contextmanager
@@ -70,7 +71,7 @@ def freetds_file(*lines: str):
 
 def by_name(sql: str = "SELECT 1") -> object:
     login = f"Driver={GIVEN.freetds};Servername=matrix;UID={GIVEN.user};PWD={GIVEN.password}"
-    connection = pyodbc.connect(login, autocommit=True, timeout=10)
+    connection = pyodbc.connect(login, autocommit=True, timeout=LOGIN)
     try:
         return connection.execute(sql).fetchval()
     finally:

@@ -12,6 +12,7 @@ from tests.broker.drivers import probe, stage
 from tests.broker.drivers.probe import Refused, check, fails
 from tests.broker.drivers.probes import dbapi
 from tests.broker.drivers.probes.dbapi import GIVEN, opened, run, value
+from tests.waiting import LOGIN
 
 
 class Pymssql(dbapi.Adapter):
@@ -29,7 +30,7 @@ class Pymssql(dbapi.Adapter):
             "user": GIVEN.user,
             "password": GIVEN.password,
             "database": "matrix",
-            "login_timeout": 10,
+            "login_timeout": LOGIN,
             "tds_version": "7.4",
         } | changes
         return pymssql.connect(autocommit=autocommit, **(keys | {"port": str(keys["port"])}))
@@ -163,8 +164,11 @@ def bulk(_):
 
 @check("timeout")
 def timeout(_):
-    connection = dbapi.ADAPTER.connect(timeout=1)
-    said = fails(lambda: run(connection, "WAITFOR DELAY '00:00:30'"))
+    connection = dbapi.ADAPTER.connect()
+    connection._conn.query_timeout = 1  # connect(timeout=1) would hurry the log-in's statements too
+    said = fails(lambda: run(connection, "WAITFOR DELAY '00:10:00'"))
+    with dbapi.opened() as other:
+        other._conn.query_timeout = 0  # it is the process's
     assert value("SELECT 1") == 1
     return f"the driver closes the connection: {said[:50]}"
 

@@ -13,6 +13,7 @@ from tests.broker.drivers import probe, stage
 from tests.broker.drivers.probe import Refused, check, fails
 from tests.broker.drivers.probes import dbapi
 from tests.broker.drivers.probes.dbapi import GIVEN, opened, run, value
+from tests.waiting import LOGIN
 
 
 class PythonTds(dbapi.Adapter):
@@ -29,7 +30,7 @@ class PythonTds(dbapi.Adapter):
             "user": GIVEN.user,
             "password": GIVEN.password,
             "database": "matrix",
-            "login_timeout": 10,
+            "login_timeout": LOGIN,
             "disable_connect_retry": True,
         } | changes
         return pytds.connect(autocommit=autocommit, **keys)
@@ -187,8 +188,9 @@ def cancel(_):
 
 @check("timeout")
 def timeout(_):
-    with opened(timeout=1) as connection:
-        said = fails(lambda: run(connection, "WAITFOR DELAY '00:00:30'"))
+    with opened(timeout=1) as connection:  # it begins when the log-in is over
+        said = fails(lambda: run(connection, "WAITFOR DELAY '00:10:00'"))
+        connection._tds_socket.sock.settimeout(None)  # what follows is not hurried
         assert run(connection, "SELECT 1") == [(1,)]
     return said[:60]
 
