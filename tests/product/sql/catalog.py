@@ -132,7 +132,10 @@ QUERIES: dict[str, str] = {
         SELECT OBJECT_NAME(x.major_id), x.class_desc, x.crypt_type_desc
         FROM sys.crypt_properties AS x""",
     "extended properties": f"""
-        SELECT x.class_desc, {_NAMED}, x.minor_id, x.name, CONVERT(nvarchar(400), x.value)
+        SELECT x.class_desc, {_NAMED}, x.minor_id, ISNULL(N'Redial.user of schema '
+                + SCHEMA_NAME(CASE WHEN x.name LIKE N'Redial.user.%'
+                    THEN TRY_CONVERT(int, SUBSTRING(x.name, 13, 10)) ELSE -1 END), x.name),
+            CONVERT(nvarchar(400), x.value)
         FROM sys.extended_properties AS x""",
     "triggers": """
         SELECT t.name, t.parent_class_desc, OBJECT_NAME(t.parent_id), t.is_disabled,
@@ -144,7 +147,8 @@ QUERIES: dict[str, str] = {
             d.is_master_key_encrypted_by_server
         FROM sys.databases AS d WHERE d.database_id = DB_ID()""",
 }
-"""One query for each kind of thing; every id is resolved to a name."""
+"""One query for each kind of thing; every id is resolved to a name, that in the name of a mark too: a
+schema that is made again after a rollback has another id."""
 
 
 def snapshot(
