@@ -11,6 +11,7 @@ from redial.cli.errors import UserError, command
 from redial.paths import ROOT
 from redial_lab.commands import clone
 
+UP_TO_DATE = "up to date"
 SHOWN = 40
 """Lines of a difference that are shown."""
 
@@ -23,6 +24,8 @@ class Page:
     """From the checkout's root."""
     text: Callable[[], str]
     """Makes it; raises UserError when the sources contradict themselves."""
+    right: Callable[[], str] = lambda: UP_TO_DATE
+    """What is said of it when it is as its sources make it: of kept results, how old they are."""
 
 
 def _coverage() -> str:
@@ -63,6 +66,19 @@ def _mutants() -> str:
     return text_now()
 
 
+def _mutants_ages() -> str:
+    from redial_lab.proof.kept_searches import Remembered
+    from redial_lab.proof.mutants_command import ages, all_names
+
+    return ages(Remembered(), all_names()).verdict()
+
+
+def _matrix_ages() -> str:
+    from redial_lab.proof.matrix_kept import ages, kept
+
+    return ages(kept()).verdict()
+
+
 def _matrix() -> str:
     from redial_lab.proof.matrix_kept import kept
     from redial_lab.proof.matrix_page import text
@@ -83,13 +99,13 @@ def _audit_toml() -> str:
 
 
 PAGES = (
-    Page("docs/generated/answer-matrix.md", _matrix),
+    Page("docs/generated/answer-matrix.md", _matrix, _matrix_ages),
     Page("docs/generated/cost.md", _cost),
     Page("docs/generated/coverage.md", _coverage),
     Page("docs/generated/features.md", _features),
     Page("docs/generated/keys.md", _keys),
     Page("docs/generated/lint.md", _lint),
-    Page("docs/generated/mutants.md", _mutants),
+    Page("docs/generated/mutants.md", _mutants, _mutants_ages),
     Page("sql/configs/audit.toml", _audit_toml),
 )
 
@@ -106,7 +122,7 @@ ELSEWHERE = {
 def pages(check: bool = False) -> int:
     """Write each page that differs; with ``check`` show the differences: 1 when one is stale."""
     clone("redial pages")
-    right = [settle(page.path, ROOT / page.path, page.text(), check) for page in PAGES]
+    right = [settle(page.path, ROOT / page.path, page.text(), check, page.right) for page in PAGES]
     for name, how in ELSEWHERE.items():
         print(f"{name}: not looked at; made by {how}")
     if check and not all(right):
@@ -114,14 +130,21 @@ def pages(check: bool = False) -> int:
     return 1 if check and not all(right) else 0
 
 
-def settle(name: str, path: Path, made: str, check: bool) -> bool:
+def settle(
+    name: str,
+    path: Path,
+    made: str,
+    check: bool,
+    right: Callable[[], str] = lambda: UP_TO_DATE,
+) -> bool:
     """Write a page that differs from what it is made of now, and say so; whether it was right.
 
-    name: as the user knows it. check: write nothing, show the difference.
+    name: as the user knows it. check: write nothing, show the difference. right: what is said of a
+    page that does not differ.
     """
     old = path.read_text("utf-8") if path.exists() else ""
     if made == old:
-        print(f"{name}: up to date")
+        print(f"{name}: {right()}")
         return True
     if check:
         print(_difference(old, made))

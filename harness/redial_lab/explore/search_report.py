@@ -8,7 +8,7 @@ from pathlib import Path
 
 from redial.paths import ROOT
 from redial_lab.explore.scenario import GOING_ON, Scenario
-from redial_lab.explore.search import Result
+from redial_lab.explore.search import NOT_COVERED, Result
 
 
 def commit(folder: Path | None = None) -> str:
@@ -47,8 +47,8 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
         + ("" if result.walks else f", {result.circles} circles"),
         f"transitions  {result.transitions} ({_counted(going)})",
         f"faults       {_counted(faults) if scenario.all_faults else 'none in this scenario'}",
-        f"atomic       one statement is one step unless it waits; time passes only when nobody "
-        f"can run; {_in_one_go(scenario)}",
+        f"not covered  {NOT_COVERED}",
+        f"atomic       {_in_one_go(scenario)}",
         f"switches     {_switches(scenario, read)}",
         f"seed         {seed}",
         f"commit       {commit()}",

@@ -1,5 +1,5 @@
 """What each search for a mutant gave, kept beside the register, so that hunting goes on where it
-stopped and only what changed is searched again.
+stopped and only what changed is searched again; and the digest of the engine, for all kept results.
 
 A result counts for the mutant's text, its case and what is installed there, and for the source of
 the broker, the explorer and the claims: their comments, docstrings and layout apart, and wherever
@@ -36,16 +36,18 @@ CODE = (
     "redial/tsql",
 )
 """Folders of what runs in a search."""
-PROOF = SOURCES / "redial_lab" / "proof"
 CHECKS = (
     "audit_setups",
     "claims",
     "mutant_search",
     "outcomes",
+    "places",
     "setups",
     "statements_reached",
 )
 """Modules of harness/redial_lab/proof that decide what a search finds."""
+UNKNOWN = "unknown"
+"""The engine of a result that was kept without one."""
 
 
 def digest(*parts: str) -> str:
@@ -54,13 +56,17 @@ def digest(*parts: str) -> str:
 
 
 @cache
-def sources(checks: tuple[str, ...] = CHECKS) -> str:
-    """One of all code a search runs. checks: the modules of harness/redial_lab/proof that decide what it
-    finds.
+def engine_digest(root: Path = SOURCES) -> str:
+    """One of the engine: all code that decides what a search finds. Raises FileNotFoundError for a
+    folder that is no more, which would leave its code out.
     """
-    files = [path for folder in CODE for path in (SOURCES / folder).rglob("*.py")]
-    files += [PROOF / f"{name}.py" for name in checks]
-    return code(files, SOURCES)
+    files = [root / "redial_lab" / "proof" / f"{name}.py" for name in CHECKS]
+    for folder in CODE:
+        found = list((root / folder).rglob("*.py"))
+        if not found:
+            raise FileNotFoundError(f"{root / folder}: no Python. Next: mend CODE in {__name__}")
+        files += found
+    return code(files, root)
 
 
 def code(files: Iterable[Path], root: Path) -> str:
@@ -222,7 +228,8 @@ class Search:
     """One search for one mutant."""
 
     key: str
-    """What it counts for."""
+    """What it counts for: the digest of the engine, then that of the text, joined by a hyphen. An
+    older file has one of both, which says neither."""
     ran: bool = True
     """False when the case never comes to the changed statement."""
     claim: str = ""
@@ -233,6 +240,16 @@ class Search:
     """Of its trace as it was met."""
     seconds: float = 0.0
     """Of a processor, its installation included."""
+
+    @property
+    def engine(self) -> str:
+        """The engine that found it."""
+        return self.key.partition("-")[0] if "-" in self.key else UNKNOWN
+
+    @property
+    def text(self) -> str:
+        """The text it was found in; '' where nothing says."""
+        return self.key.partition("-")[2]
 
 
 class Remembered:

@@ -7,9 +7,10 @@ from fnmatch import fnmatchcase
 from rich.console import Console
 
 from redial_lab.proof.matrix import Cell, every_cell
-from redial_lab.proof.matrix_kept import KEPT, kept, same_text
+from redial_lab.proof.matrix_kept import KEPT, ages, kept, same_text
 from redial_lab.proof.matrix_page import PAGE, linked, problems, text
 from redial_lab.proof.matrix_run import run
+from redial_lab.proof.matrix_traces import ages as traces_ages
 from redial_lab.proof.matrix_traces import write_all
 from redial_lab.proof.matrix_verdict import verdict
 from redial_lab.proof.questions import SEARCHES
@@ -25,9 +26,11 @@ def chosen(only: str) -> tuple[list[Cell], list[str]]:
 
 
 def check() -> int:
-    """Say what is wrong with the page; 1 when something is."""
-    found = problems(kept())
-    print("\n".join(found) or f"{PAGE.name}: up to date")
+    """Say what is wrong with the page, and how old its results are; 1 when something is wrong.
+    An older engine alone is nothing wrong."""
+    results = kept()
+    found = problems(results)
+    print("\n".join([*found, f"{PAGE.name}: {ages(results).verdict()}", traces_ages()]))
     return 1 if found else 0
 
 

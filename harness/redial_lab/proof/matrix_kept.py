@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from redial.paths import EVIDENCE
 from redial_broker.engine.switches import SWITCHES, shown
-from redial_lab.proof.kept_searches import sources
+from redial_lab.proof.kept_ages import Ages
+from redial_lab.proof.kept_searches import UNKNOWN, engine_digest
 from redial_lab.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from redial_lab.proof.questions import SEARCHES
 
@@ -82,17 +84,11 @@ class Judged:
     bounds: str
     """Digest of those of its stories."""
     engine: str
-    """Digest of explorer and broker."""
+    """Digest of the engine that found it (``engine_digest``): broker, parser, explorer, claims."""
     commit: str
     """Searched at."""
     told: dict[str, Told] = field(default_factory=dict)
     """By story; a question's search has the one named ''."""
-
-
-# ---------------------------------------------------------------------- what was searched with
-def engine_digest() -> str:
-    """Digest of what a result depends on besides the cell: explorer, broker, parser, claims."""
-    return sources(("audit_setups", "claims", "setups"))
 
 
 def bounds_digest(cell: Cell) -> str:
@@ -117,7 +113,7 @@ def kept(path: Path | None = None) -> dict[str, Judged]:
             for each in ("tried", "together"):
                 values[each] = _values(values["asked"], values.get(each, []))
             told[story] = Told(**values)
-        found[name] = Judged(**{**entry, "told": told})
+        found[name] = Judged(**{"engine": UNKNOWN, **entry, "told": told})
     return found
 
 
@@ -177,6 +173,23 @@ def stale_search(name: str, judged: Judged | None, engine: str = "") -> bool:
         or judged.text != SEARCHES[name].made.essence()
         or bool(engine and judged.engine != engine)
     )
+
+
+def ages(results: Mapping[str, Judged], engine: str = "") -> Ages:
+    """How many results speak of today. engine: its digest; '' works it out, which takes seconds."""
+    engine, found = engine or engine_digest(), Ages()
+    wanted: list[tuple[str, Callable[[Judged], bool]]] = [
+        (str(cell), partial(stale, cell))
+        for cell in dict.fromkeys(same_text(every_cell()).values())
+    ]
+    wanted += [(name, partial(stale_search, name)) for name in SEARCHES]
+    for name, other_text in wanted:
+        judged = results.get(name)
+        if judged is None:
+            found.missing += 1
+        else:
+            found.take(judged.engine == engine, not other_text(judged))
+    return found
 
 
 def missing(judged: Judged, cell: Cell) -> list[str]:

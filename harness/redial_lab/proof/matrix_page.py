@@ -11,6 +11,7 @@ from typing import cast
 
 from redial.paths import PAGES
 from redial_broker.engine.switches import SWITCHES
+from redial_lab.explore.search import NOT_COVERED
 from redial_lab.proof.matrix import ISOLATIONS, STORIES, TRANSITIONS, Cell, every_cell, refused
 from redial_lab.proof.matrix_kept import Judged, Told, same_text, stale_search
 from redial_lab.proof.matrix_verdict import NOT_RUN, STALE, Proof, Verdict, fact_of, proofs, verdict
@@ -32,7 +33,11 @@ broker. Nothing has run on SQL Server.** A verdict holds in the bounds named bel
 [the explorer](../explorer.md) says what a search is and what a claim means, [mutants](mutants.md)
 what the same searches find in text that is known to be bad.
 
+**Exhausted**: every state that can be reached in these bounds was seen. {not_covered}
+
 {counts}
+
+{engines}
 
 {legend}
 
@@ -90,7 +95,9 @@ REPEAT = """## Searched with
 No seed: every order is searched. Repeat: `invoke matrix --only "CELL"` for cells, such as
 `"spid timer two_phase updlock rc *"`; `invoke matrix --write --traces` for all of it (hours).
 
-| commit | explorer and broker | cells and searches |
+An engine: broker, parser, explorer and claims, as a digest of their code.
+
+| commit | engine | cells and searches |
 |---|---|---|
 """
 
@@ -102,12 +109,19 @@ def text(results: Mapping[str, Judged]) -> str:
     verdicts = {cell: verdict(cell, results.get(str(shared[cell])), shared[cell]) for cell in cells}
     legend = ["| verdict | meaning |", "|---|---|", *(f"| {a} | {b} |" for a, b in LEGEND)]
     parts = [
-        HEAD.format(counts=_counts(verdicts, results), legend="\n".join(legend)),
+        HEAD.format(
+            counts=_counts(verdicts, results),
+            engines=_engines(results),
+            not_covered=NOT_COVERED,
+            legend="\n".join(legend),
+        ),
         "## Bounds",
         "",
         _bounds(results),
         "",
         "## Questions since 2007",
+        "",
+        "What [exhausted](../glossary.md#exhausted) does not cover is said above.",
         "",
     ]
     for key, question in QUESTIONS.items():
@@ -186,6 +200,17 @@ def _counts(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> 
     if open_:
         lines.append(f"Not run, or stale: {len(open_)}, named in their places.")
     return "\n".join(lines)
+
+
+def _engines(results: Mapping[str, Judged]) -> str:
+    """Who found it: what stays true of this page when the engine has moved on."""
+    found = len({judged.engine for judged in results.values()})
+    return (
+        f"The {len(results)} results on this page were found by {found} engines (broker, parser, "
+        "explorer and claims), each named by its digest [at the end](#searched-with). The engine "
+        "changes more often than this page: `invoke matrix --check` counts how many results are of "
+        "today's engine and text. A verdict of an older engine is that engine's."
+    )
 
 
 KINDS = {

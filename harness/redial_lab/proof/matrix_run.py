@@ -23,6 +23,7 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore.search import Limits, search
 from redial_lab.explore.search_report import commit
 from redial_lab.proof.audit_setups import DATABASE, deployed
+from redial_lab.proof.kept_searches import engine_digest
 from redial_lab.proof.matrix import (
     STORIES,
     TRANSITIONS,
@@ -37,7 +38,6 @@ from redial_lab.proof.matrix_kept import (
     Judged,
     Told,
     bounds_digest,
-    engine_digest,
     keep,
     left,
     missing,

@@ -21,6 +21,7 @@ from redial_lab.explore.search import Limits, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace import record
 from redial_lab.explore.trace_files import evidence
+from redial_lab.proof.kept_searches import engine_digest
 from redial_lab.proof.matrix import STORIES, TRANSITIONS, Cell, Watch, scenario
 from redial_lab.proof.matrix_kept import Judged
 from redial_lab.proof.matrix_verdict import Proof
@@ -63,13 +64,25 @@ def command(proof: Proof) -> str:
 
 
 def head(proof: Proof, judged: Judged) -> str:
-    """The first lines of a trace's file: what it is of, and of which text."""
+    """How a trace's file begins: what it is of, and of which text. The engine stands behind it."""
     where = STORIES[proof.story].title if proof.story else SEARCHES[proof.cell].title
     lines = [proof.name, f"{proof.cell}: {where}"]
     if proof.value:
         lines.append(f"under the value {proof.value} of a switch of the engine")
     lines.append(f"{EMBEDDED_LABEL}; T-SQL {judged.text}")
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(lines)
+
+
+ENGINE = re.compile(r"; T-SQL \w+; engine (\w+)\n")
+"""Where a trace's file says which engine took its steps."""
+
+
+def ages(engine: str = "", folder: Path = FOLDER) -> str:
+    """How many traces are of today's engine. engine: its digest; '' works it out."""
+    engine = engine or engine_digest()
+    said = [ENGINE.search(path.read_text("utf-8")) for path in folder.glob("*.txt")]
+    today = sum(each is not None and each[1] == engine for each in said)
+    return f"{len(said)} traces: {today} of this engine, {len(said) - today} of an older engine"
 
 
 def lasting(text: str) -> str:
@@ -94,8 +107,9 @@ def write(proof: Proof, judged: Judged, whole: bool, folder: Path = FOLDER) -> s
     else:
         trace = record(plain, readable(plain, violation))
         text = "\n".join([*trace.lines(), ""])
+    begins = f"{head(proof, judged)}; engine {engine_digest()}\n\n"
     again = f"  {command(proof)} --replay {trace.seed}\n" if command(proof) else ""
-    (folder / f"{proof.cause}.txt").write_text(head(proof, judged) + lasting(text + again), "utf-8")
+    (folder / f"{proof.cause}.txt").write_text(begins + lasting(text + again), "utf-8")
     return f"{proof.cause}: {len(trace.steps)} steps"
 
 
@@ -112,6 +126,7 @@ def write_all(
     for cause, proof in proofs.items():
         if proof.what:
             whole.setdefault(proof.what, cause)
+    engine_digest()  # worked out here, not in every process forked
     waiting = [
         proof
         for cause, proof in proofs.items()

@@ -32,7 +32,7 @@ from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, deployed
 from redial_lab.proof.case_scenario import scenario
 from redial_lab.proof.cases import CASES, PROCEDURES, CaseText, cases_of
-from redial_lab.proof.kept_searches import Remembered, Search, digest, sources
+from redial_lab.proof.kept_searches import Remembered, Search, digest, engine_digest
 from redial_lab.proof.mutate import Mutation, mutations
 from redial_lab.proof.outcomes import outcome, waits
 from redial_lab.proof.setups import Setup
@@ -62,8 +62,6 @@ class Base:
     instance: Instance
     made: Mapping[str, Mutation]
     """Every mutant of its procedures."""
-    installed: str = ""
-    """A digest of all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Case:
     first: tuple[str, ...] = ()
     """T-SQL after that."""
     digest: str = ""
-    """Of what decides what is found in it."""
+    """Of what is installed and asked."""
     searched: Shipped | None = None
     lock: Lock = field(default_factory=Lock)
 
@@ -145,6 +143,8 @@ class Found:
     for it."""
     searched: tuple[str, ...] = ()
     """In the cases some order of steps of which comes to its statement."""
+    engine: str = ""
+    """Digest of the engine that found all of it; of several, joined by a plus."""
 
 
 # ---------------------------------------------------------------------- preparing
@@ -156,24 +156,49 @@ def prepare(only: tuple[str, ...] = ()) -> dict[str, Case]:
         if only and key not in only:
             continue
         plain, config = scenario(text)
-        rcsi = "isolation=rcsi" in text.setup
-        shared = f"{config.model_dump_json()} {rcsi} {dict(plain.switches)}"
+        shared = _shared(text, plain, config)
         if shared not in bases:
             with given(plain.switches):
                 bases[shared] = Base(
-                    deployed(config, rcsi=rcsi),
-                    generated(config),
-                    digest(shared, *render(config).values()),
+                    deployed(config, rcsi="isolation=rcsi" in text.setup), generated(config)
                 )
-        cases[key] = _case(key, text, plain, bases[shared])
+        first = text.first + ((TARGET_OFF,) if "lifetimes=1" in text.setup else ())
+        asked = digest(_installed(shared, config), repr(text))
+        cases[key] = Case(key, plain, bases[shared], first, asked)
     gc.collect()
     gc.freeze()
     return cases
 
 
-def _case(key: str, text: CaseText, plain: Scenario, base: Base) -> Case:
-    first = text.first + ((TARGET_OFF,) if "lifetimes=1" in text.setup else ())
-    return Case(key, plain, base, first, digest(sources(), base.installed, repr(text)))
+def _shared(text: CaseText, plain: Scenario, config: Config) -> str:
+    """What decides which installation a case is searched on."""
+    rcsi = "isolation=rcsi" in text.setup
+    return f"{config.model_dump_json()} {rcsi} {dict(plain.switches)}"
+
+
+def _installed(shared: str, config: Config) -> str:
+    """A digest of all of an installation."""
+    return digest(shared, *render(config).values())
+
+
+def texts() -> Callable[[str, str], str]:
+    """The digest of (mutant, case) as the text is today; '' where there is none. Nothing is
+    installed.
+    """
+    there: dict[str, tuple[str, Mapping[str, Mutation]]] = {}
+    found = {}
+    for key, text in CASES.items():
+        plain, config = scenario(text)
+        shared = _shared(text, plain, config)
+        if shared not in there:
+            there[shared] = _installed(shared, config), generated(config)
+        found[key] = digest(there[shared][0], repr(text)), there[shared][1]
+
+    def of(name: str, case: str) -> str:
+        asked, made = found.get(case, ("", {}))
+        return digest(asked, made[name].text) if name in made else ""
+
+    return of
 
 
 def generated(config: Config) -> dict[str, Mutation]:
@@ -316,7 +341,7 @@ def counts(name: str, cases: Mapping[str, Case], remembered: Remembered) -> bool
 
 
 def _mark(case: Case, mutation: Mutation) -> str:
-    return digest(case.digest, mutation.text)
+    return f"{engine_digest()}-{digest(case.digest, mutation.text)}"
 
 
 def summed(name: str, searches: Mapping[str, Search], line: int = 0) -> Found:
@@ -333,6 +358,7 @@ def summed(name: str, searches: Mapping[str, Search], line: int = 0) -> Found:
         caught[1].steps,
         sum(s.seconds for s in ran.values()),
         tuple(ran),
+        "+".join(sorted({each.engine for each in searches.values()})),
     )
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redial.render import render
 from redial_lab.explore.checks import all_of, no_deadlock
 from redial_lab.explore.scenario import Client, Scenario
 from redial_lab.explore.search import Limits, Violation, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import accounted, article, deployed, send, small_config
+from redial_lab.proof.kept_searches import digest
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import hinted, lookup, no_sender_victim
 
@@ -87,6 +89,15 @@ class Listed:
     """What the search must find."""
     of: Callable[[str | None], Scenario]
     """The scenario with a mutant or the shipped text."""
+    words: str = "senders=1"
+    """Of the setup whose text is installed."""
+
+    @property
+    def text(self) -> str:
+        """Digest of what is installed and searched."""
+        config = Setup.parse(self.words).config
+        texts = render(config, mutant=self.mutant).values()
+        return digest(self.violation, self.words, *texts)
 
     def scenario(self) -> Scenario:
         """What is searched for it."""
@@ -98,7 +109,7 @@ class Listed:
 
 
 def _setup(mutant: str, violation: str, text: str) -> Listed:
-    return Listed(mutant, violation, lambda mutant: with_mutant(text, mutant))
+    return Listed(mutant, violation, lambda mutant: with_mutant(text, mutant), text)
 
 
 def _holdlock(mutant: str | None) -> Scenario:

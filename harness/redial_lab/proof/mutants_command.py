@@ -11,10 +11,20 @@ from rich.console import Console
 from redial_lab.explore.shorten import switches
 from redial_lab.proof.case_scenario import scenario
 from redial_lab.proof.cases import CASES, LARGE
-from redial_lab.proof.kept_searches import Remembered, Search, sources
-from redial_lab.proof.mutant_search import Case, Found, counts, generated, hunt, prepare, summed
+from redial_lab.proof.kept_ages import Ages
+from redial_lab.proof.kept_searches import Remembered, Search, engine_digest
+from redial_lab.proof.mutant_search import (
+    Case,
+    Found,
+    counts,
+    generated,
+    hunt,
+    prepare,
+    summed,
+    texts,
+)
 from redial_lab.proof.mutants import HISTORY, find_listed, shortened
-from redial_lab.proof.mutants_page import PAGE, how_of, kept, listed_row, register, stale, text
+from redial_lab.proof.mutants_page import PAGE, kept, listed_row, register, stale, text
 
 OFTEN = 20
 """After so many mutants what is known is written."""
@@ -32,16 +42,41 @@ def all_names(only: str = "*") -> list[str]:
 
 
 def check_page() -> int:
-    """Say what is stale on the page and in the register; 1 when something is."""
-    problems = stale(all_names(), remembered_of(Remembered()))
-    print("\n".join(problems) or "docs/generated/mutants.md: up to date")
+    """Say what is stale on the page and in the register, and how old the results are; 1 when
+    something is stale. An older engine or text alone is not: the page still says what was found."""
+    remembered, names = Remembered(), all_names()
+    problems = stale(names, remembered_of(remembered))
+    print("\n".join([*problems, f"docs/generated/mutants.md: {ages(remembered, names).verdict()}"]))
     return 1 if problems else 0
 
 
 def text_now() -> str:
     """docs/generated/mutants.md as it follows from what is remembered; nothing is hunted."""
     found = remembered_of(Remembered())
-    return text(kept(), found, register(), all_names(), how_of(_page()))
+    return text(kept(), found, register(), all_names())
+
+
+def ages(remembered: Remembered, names: Iterable[str], engine: str = "") -> Ages:
+    """How many results speak of today. names: of the mutants there are. engine: its digest; ''
+    works it out, which takes seconds."""
+    engine, found, now = engine or engine_digest(), Ages(), texts()
+    rows = {row["mutant"].strip("`"): Search(row["engine"]) for row in kept()}
+    for listed in HISTORY.values():
+        row = rows.get(listed.mutant)
+        if row is None:
+            found.missing += 1
+        else:
+            found.take(row.engine == engine, row.text in ("", listed.text))
+    for name in names:
+        searches = remembered.found.get(name, {UNFINISHED: Search("")})
+        if UNFINISHED in searches:
+            found.missing += 1
+            continue
+        found.take(
+            all(each.engine == engine for each in searches.values()),
+            all(each.text in ("", now(name, case)) for case, each in searches.items()),
+        )
+    return found
 
 
 def remembered_of(remembered: Remembered) -> list[Found]:
@@ -56,7 +91,7 @@ def remembered_of(remembered: Remembered) -> list[Found]:
 def main(only: str, made: bool, write: bool, workers: int) -> int:
     """The sixteen, unless only some generated ones are asked for; the generated ones when made."""
     console, remembered, names = Console(), Remembered(), all_names()
-    listed, how, missed = kept(), how_of(_page()), 0
+    listed, missed = kept(), 0
     if not only:
         listed = _sixteen(console)
         missed = sum(not row["found"] for row in listed)
@@ -64,29 +99,10 @@ def main(only: str, made: bool, write: bool, workers: int) -> int:
         cases = prepare()
         for each in _generated(names, only or "*", workers, remembered, cases):
             console.print(_line(each), markup=False, highlight=False, soft_wrap=True)
-        how = _how(names, remembered, cases)
     if write:
-        PAGE.write_text(text(listed, remembered_of(remembered), register(), names, how), "utf-8")
+        PAGE.write_text(text(listed, remembered_of(remembered), register(), names), "utf-8")
         console.print(f"docs/generated/mutants.md: {len(names)} generated ones", markup=False)
     return 1 if missed else 0
-
-
-def _page() -> str:
-    return PAGE.read_text("utf-8") if PAGE.exists() else ""
-
-
-def _how(names: list[str], remembered: Remembered, cases: Mapping[str, Case]) -> str:
-    """Whether all that is remembered is of one state of the sources."""
-    old = [name for name in names if not counts(name, cases, remembered)]
-    if not old:
-        return (
-            f"All of it was made by one command on one state of the sources (digest "
-            f"{sources()}), which goes on where it was stopped."
-        )
-    return (
-        f"{len(names) - len(old)} of the {len(names)} generated mutants were hunted on one "
-        f"state of the sources (digest {sources()}), {len(old)} on an earlier one or not yet."
-    )
 
 
 def _sixteen(console: Console) -> list[dict[str, str]]:

@@ -15,6 +15,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from redial.paths import PAGES, SQL
+from redial_lab.explore.search import NOT_COVERED
+from redial_lab.proof.kept_searches import UNKNOWN, engine_digest
 from redial_lab.proof.mutant_search import Found
 from redial_lab.proof.mutants import HISTORY, Hit
 
@@ -37,7 +39,9 @@ trace for the sixteen, as first met for the others. A turn is what one session d
 else acts; all of its steps are in the trace. A name with @pool, @single ... is of the text
 that is different with that choice. What no case finds is named at the end with a reason.
 
-{how}
+{not_covered}
+
+{engines}
 
 {counts}
 """
@@ -81,10 +85,9 @@ def text(
     found: Iterable[Found],
     reasons: list[Reason],
     names: Iterable[str],
-    how: str,
 ) -> str:
     """The page. hits: rows of the sixteen, as ``listed_row`` makes them. names: of all generated
-    mutants there are. how: how this edition was made.
+    mutants there are.
     """
     known = {each.name: each for each in found}
     names = list(names)
@@ -93,7 +96,11 @@ def text(
     left = [(each, reason_of(each.name, reasons)) for each in here if not each.claim]
     hits = list(hits)
     lines = [
-        HEAD.format(how=how, counts=_counts(hits, names, caught, left)),
+        HEAD.format(
+            engines=_engines(hits, here),
+            counts=_counts(hits, names, caught, left),
+            not_covered=NOT_COVERED,
+        ),
         LISTED,
         "",
         _row(*LISTED_COLUMNS),
@@ -130,6 +137,18 @@ def text(
         "",
     ]
     return "\n".join(lines)
+
+
+def _engines(hits: list[Mapping[str, str]], here: list[Found]) -> str:
+    """Who found it: what stays true of this page when the engine has moved on."""
+    by = Counter(row["engine"].partition("-")[0] for row in hits)
+    by += Counter(each.engine for each in here)
+    return (
+        "Each result carries the digest of the engine that found it (broker, parser, explorer and "
+        f"claims): {', '.join(f'`{name}` {number}' for name, number in sorted(by.items()))}. "
+        f"`{UNKNOWN}`: an older one, kept without a digest. The engine changes more often than this "
+        "page: `invoke mutants --check` counts how many results are of today's engine and text."
+    )
 
 
 def _counts(
@@ -171,13 +190,24 @@ def _said(left: list[tuple[Found, Reason]], verdict: str) -> int:
     return sum(why.verdict == verdict for _, why in left)
 
 
-LISTED_COLUMNS = ("number", "mutant", "found", "states", "transitions", "turns", "steps", "seconds")
+LISTED_COLUMNS = (
+    "number",
+    "mutant",
+    "found",
+    "states",
+    "transitions",
+    "turns",
+    "steps",
+    "seconds",
+    "engine",
+)
 COLUMNS = ("mutant", "case", "found", "states", "transitions", "steps", "seconds")
 LEFT = ("mutant", "verdict", "reason", "cases", "states", "transitions", "seconds")
 
 
 def listed_row(hit: Hit, turns: int, steps: int) -> dict[str, str]:
-    """One of the sixteen as the page has it. turns, steps: of its shortest trace."""
+    """One of the sixteen as the page has it, found by today's engine. turns, steps: of its
+    shortest trace."""
     return dict(
         zip(
             LISTED_COLUMNS,
@@ -190,6 +220,7 @@ def listed_row(hit: Hit, turns: int, steps: int) -> dict[str, str]:
                 str(turns),
                 str(steps),
                 f"{hit.seconds:.1f}",
+                f"{engine_digest()}-{HISTORY[hit.number].text}",
             ),
             strict=True,
         )
@@ -232,14 +263,9 @@ def stale(names: Iterable[str], found: Iterable[Found], path: Path = PAGE) -> li
         if not any(each.fits(name) for each in reasons)
     ]
     there = path.read_text("utf-8") if path.exists() else ""
-    if text(kept(path), found, reasons, names, how_of(there)) != there:
+    if text(kept(path), found, reasons, names) != there:
         problems.append("the page does not say what is remembered: run invoke mutants --write")
     return sorted(problems)
-
-
-def how_of(page: str) -> str:
-    """What a page says of how it was made."""
-    return page.partition("with a reason.\n\n")[2].partition("\n\n")[0]
 
 
 def _row(*cells: object) -> str:
