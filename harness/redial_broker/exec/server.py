@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.errors import SqlError
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
 FIRST_DATABASE = 5
+
+_versions = count(1)  # never rewound: one is never used for two different sets of rights
 
 
 @definition()
@@ -124,7 +127,7 @@ class Server(Part):
         self.permissions: dict[tuple[int, int, str, int], tuple[tuple[str, int], ...]] = {
             (SERVER, 0, "VIEW ANY DATABASE", SERVER_PUBLIC): (("G", 1),)
         }
-        self.security_version = 0
+        self.security_version = next(_versions)
         self.files: dict[str, bytes] = {}
         self.messages: dict[tuple[int, int], Any] = {}
         self.session_locks: dict[int, Transaction] = {}
@@ -261,7 +264,7 @@ class Server(Part):
 
     def bump(self, transaction: Transaction | None) -> None:
         """Say that logins, roles or server permissions have changed."""
-        self.engine.journal.assign(transaction, self, "security_version", self.security_version + 1)
+        self.engine.journal.assign(transaction, self, "security_version", next(_versions))
 
     # ------------------------------------------------------------------ sessions
     def session_holder(self, session: SessionState) -> Transaction:
