@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from redial.paths import TEMPLATES
+from redial_broker.exec import replicas
 
 from .lab import Client, Lab, configured, send
 from .test_usp_Health import found
@@ -42,10 +43,8 @@ def test_a_database_whose_owner_is_no_login_of_this_server_is_named():
     """As a restore from elsewhere leaves it."""
     lab = Lab()
     assert "database without owner" not in found(lab)
-    with lab.instance.snapshot():
-        database = lab.instance.server.databases["lab"]
-        database.owner, database.lost_owner = "of another server", b"\x01\x02"
-        assert found(lab)["database without owner"] == 10
+    replicas.lose_owner(lab.instance.server.databases["lab"])
+    assert found(lab)["database without owner"] == 10
 
 
 def test_rows_that_no_purge_took_in_time_are_named():
