@@ -31,8 +31,8 @@ def test_every_example_runs_or_is_refused_by_name(section):
 
 
 def test_what_the_sheet_counted_is_all_there():
-    assert len(surface()) == 485
-    assert sum(example.sets >= 2 for example in surface()) == 256
+    assert len(surface()) >= 485
+    assert sum(example.sets >= 2 for example in surface()) >= 256
 
 
 def test_a_name_stands_once_in_its_section():
