@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
+from functools import partial
 
 from rich.console import Console
 
 from redial_lab.explore.shorten import switches
 from redial_lab.proof.case_scenario import scenario
-from redial_lab.proof.cases import CASES, LARGE
+from redial_lab.proof.cases import CASES, LARGE, cases_of
 from redial_lab.proof.kept_ages import Ages
 from redial_lab.proof.kept_searches import Remembered, Search, engine_digest
 from redial_lab.proof.mutant_search import (
@@ -72,9 +73,13 @@ def ages(remembered: Remembered, names: Iterable[str], engine: str = "") -> Ages
         if UNFINISHED in searches:
             found.missing += 1
             continue
+        caught = any(each.claim for each in searches.values())
+        wanted = searches if caught else {*searches, *filter(partial(now, name), cases_of(name))}
         found.take(
             all(each.engine == engine for each in searches.values()),
-            all(each.text in ("", now(name, case)) for case, each in searches.items()),
+            all(
+                case in searches and searches[case].text in ("", now(name, case)) for case in wanted
+            ),
         )
     return found
 

@@ -130,10 +130,21 @@ def hunted(**keys: str) -> Remembered:
 def test_mutants_are_counted_by_engine_and_text(monkeypatch):
     monkeypatch.setattr(mutants_command, "HISTORY", {})
     monkeypatch.setattr(mutants_command, "texts", lambda: lambda name, case: "text")
+    monkeypatch.setattr(mutants_command, "cases_of", lambda name: ("a case",))
     remembered = hunted(a="e-text", b="old-text", c="e-other", d="20dd5f9f")
     found = mutants_command.ages(remembered, ["a", "b", "c", "d", "x"], "e")
     assert found.found == {(True, True): 1, (False, True): 2, (True, False): 1}
     assert found.missing == 1
+
+
+def test_a_survivor_that_was_not_hunted_in_a_new_case_is_of_an_older_text(monkeypatch):
+    monkeypatch.setattr(mutants_command, "HISTORY", {})
+    monkeypatch.setattr(mutants_command, "texts", lambda: lambda name, case: "text")
+    monkeypatch.setattr(mutants_command, "cases_of", lambda name: ("a case", "a new case"))
+    assert mutants_command.ages(hunted(a="e-text"), ["a"], "e").found == {(True, False): 1}
+    caught = Remembered(None)
+    caught.keep("a", {"a case": Search("e-text", claim="S1")})
+    assert mutants_command.ages(caught, ["a"], "e").found == {(True, True): 1}
 
 
 def test_the_sixteen_are_counted_too(monkeypatch):

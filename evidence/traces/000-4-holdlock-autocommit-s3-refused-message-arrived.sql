@@ -1,14 +1,13 @@
--- S2 message after EndOfStream, played by 2 query windows
--- Played on the embedded broker by 2 sessions: meets 'S2 message after EndOfStream'.
--- Scenario: spid timer article updlock rc autocommit, one sender with a dialog, its timer fires at
--- any moment
+-- S3 refused message arrived, played by 2 query windows
+-- Played on the embedded broker by 2 sessions: meets 'S3 refused message arrived'.
+-- Scenario: spid timer article_holdlock rc autocommit, senders 1
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51.timer:0.21x4.51.22.21x6@b638b1f1
+-- 51.timer:0.21x4.22.21x6.51x8.21@7e0ba521
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-9129df27742c.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-4b29dfa08fef.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 9129df27742c4db957de766ac375ded3ecbe4b9203ca073a3b2ec3638740ac4b
+-- file: 4b29dfa08fefdb9b0e23c37b4053b7b78d078324d097fd1d7ca5d7e463c3be12
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for
@@ -29,7 +28,7 @@
 -- * A timer fires because explorer.FireTimer sets it to one second (BEGIN CONVERSATION TIMER).
 -- * A window whose wait ends goes on at once as far as its next stop; in the search it may dawdle.
 -- * A server looks for deadlocks every few seconds, not at once, and may choose another victim.
--- * reader of TargetQueue: run without stops.
+-- * reader of TargetQueue, reader of TargetQueue (2): run without stops.
 -- * Search: the reader of the target runs in one step: it shares no lock with the senders but the
 -- queue's own
 -- * Search: S8 has nothing to say here: two messages were on one dialog cannot be
@@ -37,7 +36,7 @@
 --
 -- Steps:
 --   1. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
---      [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
+--      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
 --   2. server: a timer fires (ssb.timer): explorer.Ready lets it, before the first step of a window
 --   3. window 2: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1) @handle =
 --      conversation_handle, @messageTypeName = message_type_name, @mess
@@ -46,21 +45,35 @@
 --   5. window 2: reader of InitiatorQueue: usp_SenderActivation line 32: SEND ON CONVERSATION
 --      @handle MESSAGE TYPE [EndOfStream]
 --   6. window 2: reader of InitiatorQueue: usp_SenderActivation line 54: COMMIT TRANSACTION
---   7. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
---      (@messageBody)
---   8. window 2: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
+--   7. window 2: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
 --      queuing_order, conversation_handle, message_sequence_number, message_typ
---   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 19: RECEIVE TOP (1)
+--   8. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 19: RECEIVE TOP (1)
 --      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
---  10. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 27: DELETE FROM
+--   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 27: DELETE FROM
 --      [audit].[SessionConversations] WHERE Handle = @handle
---  11. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 36: END CONVERSATION
+--  10. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 36: END CONVERSATION
 --      @handle
---  12. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 54: COMMIT TRANSACTION
---  13. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 19: RECEIVE TOP (1)
+--  11. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 54: COMMIT TRANSACTION
+--  12. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 19: RECEIVE TOP (1)
 --      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
---  14. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 54: COMMIT TRANSACTION
--- => S2 message after EndOfStream
+--  13. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 54: COMMIT TRANSACTION
+--  14. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
+--      (@messageBody)
+--  15. window 1: sender A: usp_Send line 67: DELETE FROM [audit].[SessionConversations] WHERE
+--      Handle = @handle
+--  16. window 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
+--      [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
+--  17. window 1: sender A: usp_Send line 35: BEGIN DIALOG CONVERSATION @handle FROM SERVICE
+--      @fromService TO SERVICE @toService ON CONTR
+--  18. window 1: sender A: usp_Send line 42: BEGIN CONVERSATION TIMER (@handle) TIMEOUT = 3600
+--  19. window 1: sender A: usp_Send line 44: INSERT INTO [audit].[SessionConversations] (SPID,
+--      FromService, ToService, OnContract, Hand
+--  20. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
+--      (@messageBody)
+--  21. window 1: sender A: batch line 1: IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
+--  22. window 2: reader of TargetQueue (2): usp_TargetActivation line 56: RECEIVE TOP (500)
+--      queuing_order, conversation_handle, message_sequence_number, message_typ
+-- => S3 refused message arrived
 
 
 -- ======================================== SETUP ========================================
@@ -113,9 +126,9 @@ BEGIN
     SELECT @steps = t.Steps, @settle = t.Settle
     FROM (VALUES
         (1, N'step 1', 0),
-        (2, N'steps 3 to 6', 0),
-        (3, N'step 7', 0),
-        (4, N'steps 8 to 14', 0)
+        (2, N'steps 3 to 13', 0),
+        (3, N'steps 14 to 21', 0),
+        (4, N'step 22', 0)
     ) AS t (Turn, Steps, Settle)
     WHERE t.Turn = @turn;
 
@@ -262,7 +275,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @messageId uniqueidentifier = NULL
 WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = article, comparison strategy article */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
 /* The article's send procedure. Cut in the text we have, and restored here: the header and these
    declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
    BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
@@ -278,7 +291,7 @@ BEGIN
     WHILE (1 = 1)
     BEGIN
         SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (UPDLOCK)
+        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
         WHERE SPID = @@SPID
           AND FromService = @fromService
           AND ToService = @toService
@@ -301,7 +314,7 @@ BEGIN
                 (@@SPID, @fromService, @toService, @onContract, @handle);
         END;
 
-        -- window 1 waits here until steps 3 to 6 are done in window 2, then does step 7
+        -- window 1 waits here until steps 3 to 13 are done in window 2, then does steps 14 to 21
         EXECUTE explorer.Stop @place = N'p1';
         SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
 
@@ -341,12 +354,16 @@ GO
 EXECUTE explorer.Ready @window = 1;
 GO
 -- -------- step 1: sender A: usp_Send line 26: SELECT @handle = Handle FROM
--- [audit].[SessionConversations] WITH (UPDLOCK) WHERE SPID = @@
+-- [audit].[SessionConversations] WITH (HOLDLOCK) WHERE SPID = @
 EXECUTE explorer.Turn @turn = 1;
 GO
 -- sender A:
 -- [client 0 batch 0]
 EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'//redial/audit/event', 0xA1;
+GO
+-- sender A:
+-- [client 0 tidies up]
+IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 GO
 EXECUTE explorer.Turn @turn = 5;
 GO
@@ -362,17 +379,13 @@ EXECUTE explorer.Enter @window = 2;
 GO
 EXECUTE explorer.Ready @window = 2;
 GO
--- -------- steps 3 to 6: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1)
+-- -------- steps 3 to 13: reader of InitiatorQueue: usp_SenderActivation line 19: RECEIVE TOP (1)
 -- @handle = conversation_handle, @messageTypeName = message_type_name, @mess
 EXECUTE explorer.Turn @turn = 2;
 GO
 -- reader of InitiatorQueue, by hand:
 -- [reader s2]
 EXECUTE [audit].[usp_SenderActivation];
-GO
--- -------- steps 8 to 14: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
--- queuing_order, conversation_handle, message_sequence_number, message_typ
-EXECUTE explorer.Turn @turn = 4;
 GO
 -- reader of TargetQueue, by hand:
 -- [reader s3]
@@ -385,6 +398,14 @@ GO
 -- reader of InitiatorQueue (3), by hand:
 -- [reader s5]
 EXECUTE [audit].[usp_SenderActivation];
+GO
+-- -------- step 22: reader of TargetQueue (2): usp_TargetActivation line 56: RECEIVE TOP (500)
+-- queuing_order, conversation_handle, message_sequence_number, message_typ
+EXECUTE explorer.Turn @turn = 4;
+GO
+-- reader of TargetQueue (2), by hand:
+-- [reader s6]
+EXECUTE [audit].[usp_TargetActivation];
 GO
 EXECUTE explorer.Turn @turn = 5;
 GO
@@ -408,7 +429,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @messageId uniqueidentifier = NULL
 WITH EXECUTE AS N'audit_module'  /* ours: same principal as what it is compared with */
 AS
-/* Redial 0.1.0, configuration audit, COMPARISON ONLY: timer_strategy = article, comparison strategy article */
+/* Redial 0.1.0, configuration audit, COMPARISON ONLY: seed 000, the hint of its first edition. Not for use. */
 /* The article's send procedure. Cut in the text we have, and restored here: the header and these
    declarations, the SPID comparison, the heads and tails of BEGIN DIALOG, TIMER, INSERT and SEND, the
    BREAKs. The text shows no transaction, and none is added: that is the second fault it is known for. */
@@ -424,7 +445,7 @@ BEGIN
     WHILE (1 = 1)
     BEGIN
         SELECT @handle = Handle
-        FROM [audit].[SessionConversations] WITH (UPDLOCK)
+        FROM [audit].[SessionConversations] WITH (HOLDLOCK)
         WHERE SPID = @@SPID
           AND FromService = @fromService
           AND ToService = @toService
