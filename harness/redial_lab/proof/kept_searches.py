@@ -46,7 +46,7 @@ CHECKS = (
     "statements_reached",
 )
 """Modules of harness/redial_lab/proof that decide what a search finds."""
-UNKNOWN = "unknown"
+UNKNOWN_ENGINE = "unknown"
 """The engine of a result that was kept without one."""
 
 
@@ -244,7 +244,7 @@ class Search:
     @property
     def engine(self) -> str:
         """The engine that found it."""
-        return self.key.partition("-")[0] if "-" in self.key else UNKNOWN
+        return self.key.partition("-")[0] if "-" in self.key else UNKNOWN_ENGINE
 
     @property
     def text(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from redial.paths import EVIDENCE
 from redial_broker.engine.switches import SWITCHES, shown
 from redial_lab.proof.kept_ages import Ages
-from redial_lab.proof.kept_searches import UNKNOWN, engine_digest
+from redial_lab.proof.kept_searches import UNKNOWN_ENGINE, engine_digest
 from redial_lab.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from redial_lab.proof.questions import SEARCHES
 
@@ -113,7 +113,7 @@ def kept(path: Path | None = None) -> dict[str, Judged]:
             for each in ("tried", "together"):
                 values[each] = _values(values["asked"], values.get(each, []))
             told[story] = Told(**values)
-        found[name] = Judged(**{"engine": UNKNOWN, **entry, "told": told})
+        found[name] = Judged(**{"engine": UNKNOWN_ENGINE, **entry, "told": told})
     return found
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from redial.paths import PAGES, SQL
 from redial_lab.explore.search import NOT_COVERED
-from redial_lab.proof.kept_searches import UNKNOWN, engine_digest
+from redial_lab.proof.kept_searches import UNKNOWN_ENGINE, engine_digest
 from redial_lab.proof.mutant_search import Found
 from redial_lab.proof.mutants import HISTORY, Hit
 
@@ -146,7 +146,7 @@ def _engines(hits: list[Mapping[str, str]], here: list[Found]) -> str:
     return (
         "Each result carries the digest of the engine that found it (broker, parser, explorer and "
         f"claims): {', '.join(f'`{name}` {number}' for name, number in sorted(by.items()))}. "
-        f"`{UNKNOWN}`: an older one, kept without a digest. The engine changes more often than this "
+        f"`{UNKNOWN_ENGINE}`: an older one, kept without a digest. The engine changes more often than this "
         "page: `invoke mutants --check` counts how many results are of today's engine and text."
     )
 

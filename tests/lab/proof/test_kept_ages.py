@@ -13,7 +13,14 @@ from redial.paths import SOURCES
 from redial_lab.commands.pages import settle
 from redial_lab.proof import matrix_command, matrix_kept, matrix_page, mutants_command, mutants_page
 from redial_lab.proof.kept_ages import Ages
-from redial_lab.proof.kept_searches import CHECKS, CODE, UNKNOWN, Remembered, Search, engine_digest
+from redial_lab.proof.kept_searches import (
+    CHECKS,
+    CODE,
+    UNKNOWN_ENGINE,
+    Remembered,
+    Search,
+    engine_digest,
+)
 from redial_lab.proof.matrix import Cell, every_cell
 from redial_lab.proof.matrix_kept import Judged, bounds_digest, essence
 from redial_lab.proof.matrix_traces import ages as ages_of_traces
@@ -92,7 +99,7 @@ def test_a_result_without_an_engine_is_of_an_unknown_one(one_cell, tmp_path):
     path = tmp_path / "matrix.json"
     path.write_text(json.dumps({"asked": {}, "results": {str(OURS): entry}}), "utf-8")
     results = matrix_kept.kept(path)
-    assert results[str(OURS)].engine == UNKNOWN
+    assert results[str(OURS)].engine == UNKNOWN_ENGINE
     assert matrix_kept.ages(results, "e").found == {(False, True): 1}
 
 
