@@ -23,9 +23,10 @@ def _shown_undo(transaction: Transaction) -> list[tuple[Any, ...]]:
     return [_shown_record(record, counted) for record in transaction.undo]
 
 
-_RECORDS: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
-"""Records and how they are shown: a transaction is hashed after each statement, and its records
-stay the same."""
+_RECORDS: dict[int, tuple[tuple[Any, ...], frozenset[str], tuple[Any, ...]]] = {}
+"""Records, what counted, and how they were shown: a transaction is hashed after each statement, and
+its records stay the same. One that was open before a search is there when it begins again and more
+counts (``explore.counted``)."""
 
 _KEPT = 50_000
 
@@ -33,8 +34,8 @@ _KEPT = 50_000
 def _shown_record(record: tuple[Any, ...], counted: frozenset[str]) -> tuple[Any, ...]:
     """By names of parts that no two parts share."""
     known = _RECORDS.get(id(record))
-    if known is not None and known[0] is record:
-        return known[1]
+    if known is not None and known[0] is record and known[1] == counted:
+        return known[2]
     kind, part, target, key, old = record
     fields = fields_of(type(part))
     name = key if target is part else next((n for n in fields if getattr(part, n) is target), "")
@@ -47,7 +48,7 @@ def _shown_record(record: tuple[Any, ...], counted: frozenset[str]) -> tuple[Any
         shown = (kind, repr(part), name, _named(key), _named(old))
     if len(_RECORDS) >= _KEPT:
         _RECORDS.clear()
-    _RECORDS[id(record)] = record, shown
+    _RECORDS[id(record)] = record, counted, shown
     return shown
 
 

@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterator
 
 import pytest
 
+from redial_broker.engine.transactions import _shown_undo
+from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Scenario, World
 from redial_lab.explore.counted import counting
 from redial_lab.proof.setups import Setup
@@ -87,17 +89,36 @@ def test_states_of_our_own_that_are_one_go_on_as_one(text):
     assert met_again(Setup.parse(text).scenario()) > 200
 
 
+def test_a_transaction_open_before_the_search_is_shown_anew_when_more_counts():
+    """A search that begins again counts more; the undo records of what was open stay the same."""
+    instance = tables_with_rowversions()
+    session = instance.connect("d")
+    session.execute("BEGIN TRAN; UPDATE dbo.r SET n = n + 1 WHERE id = 1;").ok()
+    transaction = instance.registry.sessions[session.id].transaction
+    assert transaction.undo
+    journal = instance.engine.journal
+    try:
+        shown = []
+        for counted in (frozenset(), frozenset({"rowversions"}), frozenset()):
+            journal.counted = counted
+            shown.append(_shown_undo(transaction))
+    finally:
+        journal.counted = frozenset()
+    assert shown[0] == shown[2] != shown[1]
+
+
 ROWS = "CREATE TABLE dbo.r (id int NOT NULL PRIMARY KEY, n int NOT NULL, rv rowversion); "
 
 
-def test_a_transaction_shows_no_rowversion_that_no_text_reads():
-    def tables_with_rowversions():
-        instance = tables("a", 2)
-        session = instance.connect("d")
-        session.execute(ROWS + "INSERT dbo.r (id, n) VALUES (1, 0), (2, 0);").ok()
-        session.close()
-        return instance
+def tables_with_rowversions() -> Instance:
+    instance = tables("a", 2)
+    session = instance.connect("d")
+    session.execute(ROWS + "INSERT dbo.r (id, n) VALUES (1, 0), (2, 0);").ok()
+    session.close()
+    return instance
 
+
+def test_a_transaction_shows_no_rowversion_that_no_text_reads():
     def change(row: int) -> str:
         return f"UPDATE dbo.r SET n = n + 1 WHERE id = {row}; "
 
