@@ -7,14 +7,11 @@ same violation.
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
-from redial.paths import ROOT
 from redial.tsql import parse_script, split_batches
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Limits, Scenario, search
@@ -28,9 +25,7 @@ from redial_lab.proof.audit_setups import accounted, article, callers, deployed,
 from redial_lab.proof.comparators import forum_aged, shared_dialog
 from redial_lab.proof.setups import Setup
 from redial_lab.proof.strategies import strategy
-from tests.waiting import HANGS
-
-ORACLE = ROOT / "tools" / "tsql_oracle.py"
+from tests import oracle
 
 
 def one_caller_in_autocommit():
@@ -93,19 +88,9 @@ def test_microsofts_parser_takes_the_scripts(tmp_path):
     for name in ("seed 002", "five rollbacks"):
         paths.append(tmp_path / f"{name}.sql")
         paths[-1].write_text(shown(name)[1].text, encoding="utf-8")
-    try:
-        run = subprocess.run(
-            [sys.executable, str(ORACLE), *map(str, paths)],
-            capture_output=True,
-            text=True,
-            timeout=HANGS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip("the oracle's wheels did not arrive in 240 s")
-    if run.returncode == 2:
-        pytest.skip(f"the oracle could not run: {run.stderr[-300:]}")
-    assert run.returncode == 0, run.stdout
+    oracle.fetched()
+    run = oracle.judged(*map(str, paths))
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_seed_002_is_five_steps_and_the_graph_of_the_seed():
