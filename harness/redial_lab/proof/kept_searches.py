@@ -38,12 +38,18 @@ CODE = (
 """Folders of what runs in a search."""
 CHECKS = (
     "audit_setups",
+    "case_scenario",
     "claims",
+    "comparators",
+    "matrix",
     "mutant_search",
+    "mutants",
     "outcomes",
     "places",
     "setups",
     "statements_reached",
+    "strategies",
+    "witnesses",
 )
 """Modules of harness/redial_lab/proof that decide what a search finds."""
 UNKNOWN_ENGINE = "unknown"
@@ -80,7 +86,7 @@ def code(files: Iterable[Path], root: Path) -> str:
         tree = ast.parse(path.read_text("utf-8"))
         imported += _imported(tree, root)
         for node in _Bare(root).visit(tree).body:
-            parts.append(ast.dump(node))
+            parts.append(written(node))
             for name in _defines(node):
                 defined.setdefault(name, {})[path] = digest(parts[-1])
     for path, name, alias in imported:
@@ -93,7 +99,23 @@ def code(files: Iterable[Path], root: Path) -> str:
 
 def bare(source: str) -> str:
     """Python without comments, docstrings, imports, layout and the names of our modules."""
-    return ast.dump(_Bare(SOURCES).visit(ast.parse(source)))
+    return written(_Bare(SOURCES).visit(ast.parse(source)))
+
+
+def written(node: object) -> str:
+    """A tree as text, the same by every Python: ``ast.dump`` writes empty fields or leaves them
+    out, and a new Python has new ones.
+    """
+    if isinstance(node, list):
+        return f"[{','.join(map(written, node))}]"
+    if not isinstance(node, ast.AST):
+        return ascii(node)
+    fields = [
+        f"{name}={written(value)}"
+        for name, value in ast.iter_fields(node)
+        if not (value is None or value == []) or isinstance(node, ast.Constant)
+    ]
+    return f"{type(node).__name__}({','.join(fields)})"
 
 
 class _Bare(ast.NodeTransformer):

@@ -31,6 +31,10 @@ def check() -> int:
     results = kept()
     found = problems(results)
     print("\n".join([*found, f"{PAGE.name}: {ages(results).verdict()}", traces_ages()]))
+    if found:
+        print(
+            f"{PAGE.name}: wrong, see the {len(found)} lines above. Next: invoke matrix --write --traces"
+        )
     return 1 if found else 0
 
 

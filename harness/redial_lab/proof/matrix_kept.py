@@ -177,7 +177,7 @@ def stale_search(name: str, judged: Judged | None, engine: str = "") -> bool:
 
 def ages(results: Mapping[str, Judged], engine: str = "") -> Ages:
     """How many results speak of today. engine: its digest; '' works it out, which takes seconds."""
-    engine, found = engine or engine_digest(), Ages()
+    engine, found = engine or engine_digest(), Ages("invoke matrix --again --write --traces")
     wanted: list[tuple[str, Callable[[Judged], bool]]] = [
         (str(cell), partial(stale, cell))
         for cell in dict.fromkeys(same_text(every_cell()).values())

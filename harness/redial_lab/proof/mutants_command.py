@@ -60,14 +60,15 @@ def text_now() -> str:
 def ages(remembered: Remembered, names: Iterable[str], engine: str = "") -> Ages:
     """How many results speak of today. names: of the mutants there are. engine: its digest; ''
     works it out, which takes seconds."""
-    engine, found, now = engine or engine_digest(), Ages(), texts()
+    engine, now = engine or engine_digest(), texts()
+    found = Ages("invoke mutants --generated --write")
     rows = {row["mutant"].strip("`"): Search(row["engine"]) for row in kept()}
     for listed in HISTORY.values():
         row = rows.get(listed.mutant)
         if row is None:
             found.missing += 1
         else:
-            found.take(row.engine == engine, row.text in ("", listed.text))
+            found.take(row.engine == engine, row.text == listed.text if row.text else None)
     for name in names:
         searches = remembered.found.get(name, {UNFINISHED: Search("")})
         if UNFINISHED in searches:
@@ -77,11 +78,19 @@ def ages(remembered: Remembered, names: Iterable[str], engine: str = "") -> Ages
         wanted = searches if caught else {*searches, *filter(partial(now, name), cases_of(name))}
         found.take(
             all(each.engine == engine for each in searches.values()),
-            all(
-                case in searches and searches[case].text in ("", now(name, case)) for case in wanted
-            ),
+            _of_today(searches, {case: now(name, case) for case in wanted}),
         )
     return found
+
+
+def _of_today(searches: Mapping[str, Search], wanted: Mapping[str, str]) -> bool | None:
+    """Whether these are the searches of today's texts, by case; None where one does not say."""
+    if any(
+        case not in searches or searches[case].text not in ("", text)
+        for case, text in wanted.items()
+    ):
+        return False
+    return None if any(not searches[case].text for case in wanted) else True
 
 
 def remembered_of(remembered: Remembered) -> list[Found]:

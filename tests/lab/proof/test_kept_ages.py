@@ -19,6 +19,7 @@ from redial_lab.proof.kept_searches import (
     UNKNOWN_ENGINE,
     Remembered,
     Search,
+    code,
     engine_digest,
 )
 from redial_lab.proof.matrix import Cell, every_cell
@@ -68,6 +69,18 @@ def test_a_folder_that_is_no_more_is_not_left_out_in_silence(source):
         digest_of(source)
 
 
+def test_a_digest_is_the_same_by_every_python_and_on_every_system(tmp_path):
+    """Red on the Python that writes a tree otherwise: then every kept result would seem older."""
+    path = tmp_path / "made.py"
+    text = (
+        "def f(a, *, b=None):\n    x: int = 1\n    return f'{a!r:>{b}}', [], x\n\n\nclass C: ...\n"
+    )
+    path.write_bytes(text.encode())
+    unix = code([path], tmp_path)
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    assert unix == code([path], tmp_path) == "d6c36b54"
+
+
 # ---------------------------------------------------------------------- the matrix
 @pytest.fixture
 def one_cell(monkeypatch):
@@ -114,9 +127,11 @@ def test_the_check_of_the_matrix_tells_it_and_stays_green(
     assert matrix_command.check() == status
     assert capsys.readouterr().out.splitlines() == [
         *wrong,
-        "answer-matrix.md: outdated: 1 results: 0 of this engine and text, 1 of an older engine, "
-        "0 of an older text, 0 of an older engine and text",
+        "answer-matrix.md: outdated, which is no failure: 1 results, 0 of today's engine and text, "
+        "1 of an older engine. When there are hours for it: invoke matrix --again --write --traces",
         "some traces",
+        *["answer-matrix.md: wrong, see the 1 lines above. Next: invoke matrix --write --traces"]
+        * status,
     ]
 
 
@@ -140,8 +155,15 @@ def test_mutants_are_counted_by_engine_and_text(monkeypatch):
     monkeypatch.setattr(mutants_command, "cases_of", lambda name: ("a case",))
     remembered = hunted(a="e-text", b="old-text", c="e-other", d="20dd5f9f")
     found = mutants_command.ages(remembered, ["a", "b", "c", "d", "x"], "e")
-    assert found.found == {(True, True): 1, (False, True): 2, (True, False): 1}
+    assert found.found == {
+        **{(True, True): 1, (False, True): 1, (True, False): 1},
+        (False, None): 1,  # what was kept in the old way: nothing says which text it is of
+    }
     assert found.missing == 1
+    assert str(found) == (
+        "4 results, 1 of today's engine and text, 1 of an older engine, 1 of an older engine that "
+        "kept no text, 1 of an older text, 1 not searched yet"
+    )
 
 
 def test_a_survivor_that_was_not_hunted_in_a_new_case_is_of_an_older_text(monkeypatch):
@@ -174,14 +196,15 @@ def test_the_sixteen_are_counted_too(monkeypatch):
 def test_pages_does_not_call_old_results_up_to_date(tmp_path, capsys):
     path = tmp_path / "page.md"
     path.write_text("text", "utf-8")
-    old, new = Ages(Counter({(False, True): 2, (True, True): 1})), Ages(Counter({(True, True): 3}))
+    old = Ages("a command", Counter({(False, True): 2, (True, True): 1}))
+    new = Ages("a command", Counter({(True, True): 3}))
     assert settle("page.md", path, "text", True, old.verdict)
     assert settle("page.md", path, "text", True, new.verdict)
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith(
-        "page.md: outdated: 3 results: 1 of this engine and text, 2 of an older"
+        "page.md: outdated, which is no failure: 3 results, 1 of today's engine and text, 2 of an older"
     )
-    assert second.startswith("page.md: up to date: 3 results: 3 of this engine and text")
+    assert second.startswith("page.md: up to date: 3 results, 3 of today's engine and text")
 
 
 def test_no_page_has_to_be_made_again_because_the_engine_moved_on(monkeypatch):
