@@ -251,7 +251,8 @@ def probe(
         "only": "generated mutants whose names fit, * for anything; leaves the sixteen out",
         "generated": "also every generated one: an hour, and what is known is not hunted again",
         "write": "write docs/generated/mutants.md",
-        "check": "only say what is stale on docs/generated/mutants.md and in sql/mutants/equivalent.toml",
+        "check": "only say what is stale on docs/generated/mutants.md and in "
+        "sql/mutants/equivalent.toml (exit status 1), and how many results are old",
         "workers": "processes for the generated ones",
     }
 )
@@ -281,7 +282,7 @@ def mutants(
         "limit": "at most so many of each; 0 searches nothing",
         "write": "write docs/generated/answer-matrix.md from what is kept in evidence/answer-matrix.json",
         "traces": "write the traces the page links: evidence/traces",
-        "check": "only say what is stale on the page",
+        "check": "only say what is stale on the page (exit status 1), and how many results are old",
         "workers": "processes",
         "again": "search again what another explorer or broker has searched",
         "defaults": "only at the defaults of the engine's switches",
