@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from redial_broker import EmbeddedBroker
-from tests.waiting import LOGIN
+from tests.waiting import HANGS, LOGIN
 
 from .fake import EVERY_TYPE, FakeInstance
 
@@ -157,7 +157,7 @@ def test_a_transaction_the_server_rolled_back_is_begun_again_by_the_driver(broke
 def test_a_cancel_ends_a_waiting_statement_and_spares_the_next(cursor, broker):
     waiting = broker.call(lambda i: i.waiting)
     waiting.clear()
-    canceller = threading.Thread(target=lambda: (waiting.wait(), cursor.cancel()), daemon=True)
+    canceller = threading.Thread(target=lambda: (waiting.wait(HANGS), cursor.cancel()), daemon=True)
     canceller.start()
     with pytest.raises(pyodbc.Error) as caught:
         cursor.execute("waitfor")

@@ -21,7 +21,7 @@ from tests.waiting import HANGS
 from .stage import CALLERS, WAYS_TO_GO
 
 pytestmark = pytest.mark.driver
-UNHURRIED = 5
+UNHURRIED = 20
 """Seconds for any statement of the example in Java, all of which have the same time-out."""
 COMMIT, LOOK = "COMMIT TRANSACTION", "DECLARE @left int"
 LANGUAGES = ["python", pytest.param("java", marks=pytest.mark.jvm)]

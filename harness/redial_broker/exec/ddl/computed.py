@@ -53,6 +53,7 @@ DETERMINISTIC = frozenset(
         "DATETRUNC",
         "DAY",
         "DEGREES",
+        "DIFFERENCE",
         "EOMONTH",
         "EXP",
         "FLOOR",
@@ -90,6 +91,7 @@ DETERMINISTIC = frozenset(
         "SIGN",
         "SIN",
         "SMALLDATETIMEFROMPARTS",
+        "SOUNDEX",
         "SPACE",
         "SQRT",
         "SQUARE",
@@ -108,7 +110,8 @@ DETERMINISTIC = frozenset(
         "YEAR",
     }
 )
-"""Built-in functions that give the same for the same arguments."""
+"""Built-in functions that give the same for the same arguments: those the page "Deterministic and
+nondeterministic functions" names, and all of text but FORMAT."""
 
 differs(
     "computed columns",

@@ -42,6 +42,14 @@ def test_what_cannot_be_is_named_by_the_servers_number(table, error, text, numbe
     assert error(text) == number
 
 
+def test_functions_of_text_are_deterministic(table, run):
+    """All but FORMAT, says the page "Deterministic and nondeterministic functions"."""
+    run(
+        "ALTER TABLE dbo.T ADD s AS SOUNDEX('Smith') PERSISTED, d AS DIFFERENCE('a', 'b') PERSISTED"
+    )
+    assert run("SELECT DISTINCT s, d FROM dbo.T").rows() == [("S530", 3)]
+
+
 def test_one_can_be_added_indexed_and_dropped(table, run, error):
     run("ALTER TABLE dbo.T ADD half AS a / 2; CREATE UNIQUE INDEX IX ON dbo.T (half)")
     assert error("INSERT dbo.T VALUES (3, 4, 4)") == 2601
