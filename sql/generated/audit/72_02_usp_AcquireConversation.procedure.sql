@@ -5,7 +5,8 @@ CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @handle uniqueidentifier OUTPUT,
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
 AS
 /* Redial 0.1.0, configuration audit */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then

@@ -2515,7 +2515,8 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @handle uniqueidentifier OUTPUT,
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
 AS
 /* Redial 0.1.0, configuration audit */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -4528,7 +4529,8 @@ VALUES (N'77_03_usp_FindPoison.procedure.sql', 4, N'procedure', N'[audit].[usp_F
 N'CREATE OR ALTER PROCEDURE [audit].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [audit].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [audit].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
 AS
 /* Redial 0.1.0, configuration audit */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -8131,10 +8133,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8eef7efd2f419e05d23b5035aa4eee7da451ee09886137ba34a8edc69e8586f1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''bef67b7052397538e65b51ae59675aacb418597fe72300b0c6ba2c533e83a5d9''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''8eef7efd2f419e05d23b5035aa4eee7da451ee09886137ba34a8edc69e8586f1'');
+    VALUES (N''audit'', N''0.1.0'', N''bef67b7052397538e65b51ae59675aacb418597fe72300b0c6ba2c533e83a5d9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8209,7 +8211,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8eef7efd2f419e05d23b5035aa4eee7da451ee09886137ba34a8edc69e8586f1'', NULLIF(@changes, N''''));
+    N''bef67b7052397538e65b51ae59675aacb418597fe72300b0c6ba2c533e83a5d9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

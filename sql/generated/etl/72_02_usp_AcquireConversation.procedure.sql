@@ -5,7 +5,8 @@ CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
     @conversationKey nvarchar(200) OUTPUT,  /* the slot it found; any will do */
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @handle uniqueidentifier OUTPUT,
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
 AS
 /* Redial 0.1.0, configuration etl */
 /* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.

@@ -2597,7 +2597,8 @@ N'CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
     @conversationKey nvarchar(200) OUTPUT,  /* the slot it found; any will do */
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @handle uniqueidentifier OUTPUT,
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
 AS
 /* Redial 0.1.0, configuration etl */
 /* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.
@@ -4699,7 +4700,8 @@ VALUES (N'77_03_usp_FindPoison.procedure.sql', 4, N'procedure', N'[etl].[usp_Fin
 N'CREATE OR ALTER PROCEDURE [etl].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [etl].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [etl].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -8387,10 +8389,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0b9b8b26230b2827aa138084fd211b6fdaac23daa4d4f7c6bed304abef278870''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''ca6b7f1f56d36651e91ea13a35353af232af0440c6e88e8021f830c0984fea08''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''0b9b8b26230b2827aa138084fd211b6fdaac23daa4d4f7c6bed304abef278870'');
+    VALUES (N''etl'', N''0.1.0'', N''ca6b7f1f56d36651e91ea13a35353af232af0440c6e88e8021f830c0984fea08'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8563,7 +8565,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0b9b8b26230b2827aa138084fd211b6fdaac23daa4d4f7c6bed304abef278870'', NULLIF(@changes, N''''));
+    N''ca6b7f1f56d36651e91ea13a35353af232af0440c6e88e8021f830c0984fea08'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

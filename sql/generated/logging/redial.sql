@@ -4363,7 +4363,8 @@ VALUES (N'77_03_usp_FindPoison.procedure.sql', 4, N'procedure', N'[logging].[usp
 N'CREATE OR ALTER PROCEDURE [logging].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [logging].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [logging].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
 AS
 /* Redial 0.1.0, configuration logging */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -7729,10 +7730,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''dcb44f3f1302893364326cd74062146d3db8a4a80550cca23eb9ae683329a5a0''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0929c70db21e598def7f32c318319c9ac0a54aa321636b4ce16147bcd4d60a7c''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''dcb44f3f1302893364326cd74062146d3db8a4a80550cca23eb9ae683329a5a0'');
+    VALUES (N''logging'', N''0.1.0'', N''0929c70db21e598def7f32c318319c9ac0a54aa321636b4ce16147bcd4d60a7c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7905,7 +7906,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''dcb44f3f1302893364326cd74062146d3db8a4a80550cca23eb9ae683329a5a0'', NULLIF(@changes, N''''));
+    N''0929c70db21e598def7f32c318319c9ac0a54aa321636b4ce16147bcd4d60a7c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -4,7 +4,8 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [orders].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [orders].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
 AS
 /* Redial 0.1.0, configuration orders */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each

@@ -2649,7 +2649,8 @@ N'CREATE OR ALTER PROCEDURE [orders].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @handle uniqueidentifier OUTPUT,
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
 AS
 /* Redial 0.1.0, configuration orders */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -4697,7 +4698,8 @@ VALUES (N'77_03_usp_FindPoison.procedure.sql', 4, N'procedure', N'[orders].[usp_
 N'CREATE OR ALTER PROCEDURE [orders].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [orders].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [orders].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
 AS
 /* Redial 0.1.0, configuration orders */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -8337,10 +8339,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''19889ba7a2e253ae675903755615e65e0e506cc9ae59acebcc311f9aba3caabb''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''be21d73c33b314304496bc4caaf16c2ace42f2077e25f5c5ff6574dc1354819a''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''19889ba7a2e253ae675903755615e65e0e506cc9ae59acebcc311f9aba3caabb'');
+    VALUES (N''orders'', N''0.1.0'', N''be21d73c33b314304496bc4caaf16c2ace42f2077e25f5c5ff6574dc1354819a'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8511,7 +8513,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''19889ba7a2e253ae675903755615e65e0e506cc9ae59acebcc311f9aba3caabb'', NULLIF(@changes, N''''));
+    N''be21d73c33b314304496bc4caaf16c2ace42f2077e25f5c5ff6574dc1354819a'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

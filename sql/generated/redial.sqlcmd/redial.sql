@@ -2524,7 +2524,8 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @handle uniqueidentifier OUTPUT,
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
@@ -4537,7 +4538,8 @@ VALUES (N'77_03_usp_FindPoison.procedure.sql', 4, N'procedure', N'[$(name)].[usp
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [$(name)].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [$(name)].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
@@ -8143,10 +8145,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''073b919bcbfda4b9b92e0890e6e275b07a175494d44ff98b50f530f01f8284e1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''073b919bcbfda4b9b92e0890e6e275b07a175494d44ff98b50f530f01f8284e1'');
+    VALUES (N''$(name)'', N''0.1.0'', N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8221,7 +8223,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''073b919bcbfda4b9b92e0890e6e275b07a175494d44ff98b50f530f01f8284e1'', NULLIF(@changes, N''''));
+    N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -42,7 +42,7 @@ def test_callers_get_in_while_the_old_version_goes():
 def test_every_order_of_a_rollout_and_a_caller_is_searched(warm):
     result = search(rolled_out(warm=warm, cold=not warm), Limits(transitions=None, depth=STEPS))
     clean(result)
-    assert result.exhausted, result.bounded_by
+    assert result.ended, result.bounded_by
 
 
 def test_a_version_taken_away_from_its_callers_is_caught():
