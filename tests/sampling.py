@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 FULL = "REDIAL_FULL"
@@ -47,6 +48,27 @@ def sample(
 def crash_stride(usual: int) -> int:
     """Every how many places a test of crashes kills; REDIAL_CRASH_STRIDE says another number."""
     return int(os.environ.get("REDIAL_CRASH_STRIDE") or (1 if full() else usual))
+
+
+class Cases:
+    """States that were tried: what leaves the same state again is the same case, and not tried twice.
+
+    Only for a state that holds all a next run can see, or a test would pass over what it is for.
+    """
+
+    def __init__(self) -> None:
+        self._tried: set[bytes] = set()
+
+    def __len__(self) -> int:
+        return len(self._tried)
+
+    def new(self, state: object) -> bool:
+        """Whether it is met for the first time; told by what it shows."""
+        found = blake2b(repr(state).encode(), digest_size=16).digest()
+        if found in self._tried:
+            return False
+        self._tried.add(found)
+        return True
 
 
 SMALL = (

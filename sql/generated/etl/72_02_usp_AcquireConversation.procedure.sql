@@ -94,8 +94,7 @@ BEGIN
         ORDER BY sc.ConfigId, sc.ConversationKey;
     END;
 
-    /* All busy: wait for the one slot we start from, a bounded time. */
-    IF @handle IS NULL
+    IF @handle IS NULL                  /* all busy: wait for the one slot we start from, a bounded time */
     BEGIN
         EXECUTE @busy = [etl].[usp_WaitForSlot] @slot = @start, @ownsTransaction = @ownsTransaction;
         IF @busy <> 0

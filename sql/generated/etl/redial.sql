@@ -2686,8 +2686,7 @@ BEGIN
         ORDER BY sc.ConfigId, sc.ConversationKey;
     END;
 
-    /* All busy: wait for the one slot we start from, a bounded time. */
-    IF @handle IS NULL
+    IF @handle IS NULL                  /* all busy: wait for the one slot we start from, a bounded time */
     BEGIN
         EXECUTE @busy = [etl].[usp_WaitForSlot] @slot = @start, @ownsTransaction = @ownsTransaction;
         IF @busy <> 0
@@ -8389,10 +8388,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''ca6b7f1f56d36651e91ea13a35353af232af0440c6e88e8021f830c0984fea08''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''c01d2c1d0e02ac1d1b896f1f7d188a7ac5e062ff11c5322ff338c2ffbc06c7a7''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''ca6b7f1f56d36651e91ea13a35353af232af0440c6e88e8021f830c0984fea08'');
+    VALUES (N''etl'', N''0.1.0'', N''c01d2c1d0e02ac1d1b896f1f7d188a7ac5e062ff11c5322ff338c2ffbc06c7a7'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8565,7 +8564,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''ca6b7f1f56d36651e91ea13a35353af232af0440c6e88e8021f830c0984fea08'', NULLIF(@changes, N''''));
+    N''c01d2c1d0e02ac1d1b896f1f7d188a7ac5e062ff11c5322ff338c2ffbc06c7a7'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -43,12 +43,14 @@ def test_results_page_and_traces_belong_together(tmp_path):
     assert [each for each in problems(RESULTS) if not each.startswith("stale: ")] == []
     links = set(re.findall(r"evidence/traces/([\w-]+)\.txt", PAGE.read_text("utf-8")))
     found = linked(RESULTS)
-    assert links
-    assert links == found.keys()
+    assert links == found.keys()  # none, where the text of all of them has changed since
 
     folder = EVIDENCE / "traces"
     whole = {path.stem for path in folder.glob("*.html")}
-    assert {found[stem].what for stem in whole} == {each.what for each in found.values()} - {""}
+    today = {found[stem].what for stem in whole if stem in found}
+    wanted = {each.what for each in found.values()} - {""}
+    # A stale result has its trace in the folder and no link.
+    assert today == wanted if whole <= found.keys() else today <= wanted
     assert all("explorer" in (folder / f"{stem}.sql").read_text("utf-8") for stem in whole)
 
 

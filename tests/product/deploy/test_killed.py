@@ -11,7 +11,7 @@ from redial.deploy.apply import NOT_HERE
 from tests.product.sql import catalog
 from tests.product.sql.bare import another
 from tests.product.sql.lab import AUDIT, send
-from tests.sampling import crash_stride, full
+from tests.sampling import Cases, crash_stride, full
 
 from .killing import Place
 
@@ -57,22 +57,24 @@ def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):
     assert not place.run(place.deploys(AUDIT, "rollback"))
     assert same(before, place.catalog()) == []
     # 2. killed
-    stride, killed = crash_stride(331), 0
+    stride, cases = crash_stride(331), Cases()
     for after in range(0, statements, stride):
         start()
         assert place.run(place.deploys(LATER), after)
+        if not cases.new(place.bare.left()):
+            continue
         cut = place.moment()
         assert not place.run(place.deploys(LATER))
         assert same(wanted, place.catalog()) == [], after
         cut()
         assert not place.run(place.deploys(AUDIT, "rollback"))
         assert same(before, place.catalog()) == [], after
-        killed += 1
     with capsys.disabled():
         print(
-            f"\nan upgrade of {statements} statements, killed at {killed}: finished, and taken back"
+            f"\nan upgrade of {statements} statements, killed after every {stride}: "
+            f"{len(cases)} states were left, each finished, and taken back"
         )
-    assert statements > 1_000
+    assert statements > 1_000 and len(cases) > 2
 
 
 def test_a_first_deployment_killed_at_any_statement_is_finished_or_removed(capsys):
@@ -80,10 +82,12 @@ def test_a_first_deployment_killed_at_any_statement_is_finished_or_removed(capsy
     empty, start = place.catalog(), place.moment()
     assert not place.run(place.deploys(AUDIT))
     wanted, statements = place.catalog(), place.ran
-    stride, killed = crash_stride(499), 0
+    stride, cases = crash_stride(499), Cases()
     for after in range(0, statements, stride):
         start()
         assert place.run(place.deploys(AUDIT), after)
+        if not cases.new(place.bare.left()):
+            continue
         cut = place.moment()
         assert not place.run(place.deploys(AUDIT))
         assert same(wanted, place.catalog()) == [], after
@@ -91,11 +95,12 @@ def test_a_first_deployment_killed_at_any_statement_is_finished_or_removed(capsy
         if same(empty, place.catalog()):
             assert not place.run(place.removes(AUDIT))
             assert same(empty, place.catalog()) == [], after
-        killed += 1
     with capsys.disabled():
         print(
-            f"\na deployment of {statements} statements, killed at {killed}: finished, and removed"
+            f"\na deployment of {statements} statements, killed after every {stride}: "
+            f"{len(cases)} states were left, each finished, and removed"
         )
+    assert len(cases) > 1
 
 
 WAYS = 40 if full() else 3

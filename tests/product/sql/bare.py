@@ -148,13 +148,28 @@ class Bare(Lab):
         return catalog.snapshot(self.rows)
 
     def data(self, schema: str) -> dict[str, list[tuple]]:
-        """Every row of every table of a schema, without times and counters."""
+        """Every row of every table of a schema, and every message in its queues."""
         names = self.rows(
-            "SELECT t.name FROM sys.tables AS t WHERE t.schema_id = "
-            f"SCHEMA_ID(N'{schema}') ORDER BY t.name;"
+            "SELECT o.name FROM sys.objects AS o WHERE o.type IN ('U', 'SQ') AND o.schema_id = "
+            f"SCHEMA_ID(N'{schema}') ORDER BY o.name;"
         )
         return {name: self.rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}
 
+
+    def left(self) -> object:
+        """All that whoever comes next can see: the catalog, every row, dialog and message."""
+        return catalog.snapshot(self.rows, also=AT_WORK), self.data("audit")
+
+
+AT_WORK = {
+    "dialogs": "SELECT * FROM sys.conversation_endpoints",
+    "not delivered": "SELECT * FROM sys.transmission_queue",
+    "databases": "SELECT * FROM sys.databases",
+    "logins": "SELECT * FROM sys.server_principals",
+    "logins' rights": "SELECT * FROM sys.server_permissions",
+    "sessions": "SELECT s.login_name, s.status FROM sys.dm_exec_sessions AS s",
+}
+"""Beside the catalog: what an installation or a removal waits for, changes or asks."""
 
 _CATALOGS: dict[str, catalog.Snapshot] = {}
 

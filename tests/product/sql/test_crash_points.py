@@ -1,8 +1,9 @@
 """A deployment or a removal may be killed anywhere: run again, it ends as a straight one."""
 
 import re
+from itertools import count
 
-from tests.sampling import crash_stride
+from tests.sampling import Cases, crash_stride
 
 from . import catalog
 from .bare import Bare, another, fresh_catalog, installation, installer, removal
@@ -35,9 +36,15 @@ def test_a_deployment_killed_after_any_batch_is_finished_by_the_next_or_removed(
 def test_the_installer_killed_after_any_statement_is_finished_by_its_next_run(capsys):
     """redial.sql is one batch: what is cut off is a part, and the attempt is called abandoned."""
     bare, wanted = Bare(), fresh_catalog(AUDIT)
-    start = bare.instance.snapshot()
-    killed, stride = 40, crash_stride(661)
-    while bare.killed_after(installer(AUDIT), killed):
+    start, cases = bare.instance.snapshot(), Cases()
+    stride = crash_stride(661)
+    for killed in count(40, stride):
+        if not bare.killed_after(installer(AUDIT), killed):
+            break
+        if not cases.new(bare.left()):
+            start.restore()
+            bare.sa = Client(bare)
+            continue
         there = bare.rows("SELECT COUNT(*) FROM sys.tables WHERE name = N'DeploymentHistory';")
         left = bare.catalog()
         assert bare.attempt(installer(AUDIT)[0]) == [], killed
@@ -49,10 +56,12 @@ def test_the_installer_killed_after_any_statement_is_finished_by_its_next_run(ca
         assert len(tried) == 1 or (there == [(1,)] and said), (killed, tried)
         start.restore()
         bare.sa = Client(bare)
-        killed += stride
     with capsys.disabled():
-        print(f"\nan installer of {killed} statements, killed after every {stride}: made good")
-    assert killed > 600
+        print(
+            f"\nan installer of {killed} statements, killed after every {stride}: "
+            f"{len(cases)} states were left, each made good"
+        )
+    assert killed > 600 and len(cases) > 2
 
 
 def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
@@ -61,18 +70,26 @@ def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
     before = bare.catalog()
     bare.deploy(AUDIT)
     Client(bare).execute(send("0x01"))
-    start = bare.instance.snapshot()
-    killed, stride = 0, crash_stride(397)
-    while bare.killed_after(removal(AUDIT), killed):
+    start, cases = bare.instance.snapshot(), Cases()
+    stride = crash_stride(397)
+    for killed in count(0, stride):
+        if not bare.killed_after(removal(AUDIT), killed):
+            break
+        if not cases.new(bare.left()):
+            start.restore()
+            bare.sa = Client(bare)
+            continue
         if catalog.difference(before, bare.catalog()):  # else it was over
             bare.remove(AUDIT)
         assert catalog.difference(before, bare.catalog()) == [], killed
         start.restore()
         bare.sa = Client(bare)
-        killed += stride
     with capsys.disabled():
-        print(f"\na removal of {killed} statements, killed after every {stride}: made good")
-    assert killed > 100
+        print(
+            f"\na removal of {killed} statements, killed after every {stride}: "
+            f"{len(cases)} states were left, each made good"
+        )
+    assert killed > 100 and len(cases) > 1
 
 
 def test_a_table_killed_at_any_statement_of_its_script_is_whole_after_the_next(capsys):
