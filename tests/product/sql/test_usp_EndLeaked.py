@@ -230,10 +230,14 @@ def test_what_cannot_be_seen_waiting_for_a_missing_service_is_kept(lab):
     lab.sa.execute(MISSING.format(body="0xA1"))
     outcomes(lab, 0)
     lab.advance(700)
-    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
-    ((_, action, outcome),) = outcomes(lab, 0)
-    assert action == "END UNREACHABLE" and outcome.startswith("kept: whether messages wait")
+    lab.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    (row,) = lab.rows(f"EXECUTE AS USER = N'ops'; {LEAKED} @reason = N'x', @WhatIf = 0; REVERT;")
+    assert row[-2] == "END UNREACHABLE" and row[-1].startswith("kept: messages that somebody sent")
     assert lab.endpoints() == [("CO", 1)]
+    lab.sa.execute("ALTER ROLE db_owner ADD MEMBER ops;")
+    (row,) = lab.rows(f"EXECUTE AS USER = N'ops'; {LEAKED} @reason = N'x', @WhatIf = 0; REVERT;")
+    assert row[-1] == "done" and lab.endpoints() == []
+    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xa1",)]
 
 
 def test_a_dialog_that_only_waits_for_its_queue_is_not_unreachable(lab):
