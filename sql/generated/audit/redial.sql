@@ -1526,6 +1526,9 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
+      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
+      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
+                  WHERE tq.object_id = OBJECT_ID(N''[audit].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -8171,10 +8174,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''ce0c737816a33e37997768ff40ece8dc77ccde8783b490640f1cda31d61aa053''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''201171f032dded90dcdbc1ec4efd7f553e9cdd12f85f379b3efdb0d696776898''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''ce0c737816a33e37997768ff40ece8dc77ccde8783b490640f1cda31d61aa053'');
+    VALUES (N''audit'', N''0.1.0'', N''201171f032dded90dcdbc1ec4efd7f553e9cdd12f85f379b3efdb0d696776898'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8249,7 +8252,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''ce0c737816a33e37997768ff40ece8dc77ccde8783b490640f1cda31d61aa053'', NULLIF(@changes, N''''));
+    N''201171f032dded90dcdbc1ec4efd7f553e9cdd12f85f379b3efdb0d696776898'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -1550,6 +1550,9 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
+      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
+      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
+                  WHERE tq.object_id = OBJECT_ID(N''[etl].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -8426,10 +8429,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''60e06583391df55c64052628b01aeb11e4641391f6f6e08be3b7b475e5d967a2''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''b89a52b27263ca47f9e87e7d5c433ecbc1ac7d44d8d3753840efe04211279e4b''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''60e06583391df55c64052628b01aeb11e4641391f6f6e08be3b7b475e5d967a2'');
+    VALUES (N''etl'', N''0.1.0'', N''b89a52b27263ca47f9e87e7d5c433ecbc1ac7d44d8d3753840efe04211279e4b'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8602,7 +8605,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''60e06583391df55c64052628b01aeb11e4641391f6f6e08be3b7b475e5d967a2'', NULLIF(@changes, N''''));
+    N''b89a52b27263ca47f9e87e7d5c433ecbc1ac7d44d8d3753840efe04211279e4b'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

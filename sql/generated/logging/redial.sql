@@ -1545,6 +1545,9 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
+      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
+      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
+                  WHERE tq.object_id = OBJECT_ID(N''[logging].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -7769,10 +7772,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''914947e7a3d759ee0ec5fb832f46b977a1949c5bdaebf36e472fd4ffe3eab69c''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''5e98504dd8050c07ee121a63963c11630742af795ae03a2fe63a90c830fe284c''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''914947e7a3d759ee0ec5fb832f46b977a1949c5bdaebf36e472fd4ffe3eab69c'');
+    VALUES (N''logging'', N''0.1.0'', N''5e98504dd8050c07ee121a63963c11630742af795ae03a2fe63a90c830fe284c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7945,7 +7948,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''914947e7a3d759ee0ec5fb832f46b977a1949c5bdaebf36e472fd4ffe3eab69c'', NULLIF(@changes, N''''));
+    N''5e98504dd8050c07ee121a63963c11630742af795ae03a2fe63a90c830fe284c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -1649,6 +1649,9 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
+      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
+      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
+                  WHERE tq.object_id = OBJECT_ID(N''[orders].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -8377,10 +8380,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8ece56455404ac1034e529b0b22f1fb1216bb478666d6e6efdd8dd4b5ab4c0f1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''c63a99962dc811912dcd7f5068f4ab22df70d9c20238506c3b2127ccb8dd51fa''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''8ece56455404ac1034e529b0b22f1fb1216bb478666d6e6efdd8dd4b5ab4c0f1'');
+    VALUES (N''orders'', N''0.1.0'', N''c63a99962dc811912dcd7f5068f4ab22df70d9c20238506c3b2127ccb8dd51fa'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8551,7 +8554,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8ece56455404ac1034e529b0b22f1fb1216bb478666d6e6efdd8dd4b5ab4c0f1'', NULLIF(@changes, N''''));
+    N''c63a99962dc811912dcd7f5068f4ab22df70d9c20238506c3b2127ccb8dd51fa'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

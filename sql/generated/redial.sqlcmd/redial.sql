@@ -1535,6 +1535,9 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
+      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
+      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
+                  WHERE tq.object_id = OBJECT_ID(N''[$(name)].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -8183,10 +8186,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''100b939e871a2b054d9d37fd3271349013179c38b478a1c933149139c511bee8''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1dace51af77b4fe9a7a84c17ef45c5a03106279709aa320535ac0784ef6337da''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''100b939e871a2b054d9d37fd3271349013179c38b478a1c933149139c511bee8'');
+    VALUES (N''$(name)'', N''0.1.0'', N''1dace51af77b4fe9a7a84c17ef45c5a03106279709aa320535ac0784ef6337da'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8261,7 +8264,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''100b939e871a2b054d9d37fd3271349013179c38b478a1c933149139c511bee8'', NULLIF(@changes, N''''));
+    N''1dace51af77b4fe9a7a84c17ef45c5a03106279709aa320535ac0784ef6337da'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -251,6 +251,22 @@ def test_a_dialog_that_only_waits_for_its_queue_is_not_unreachable(lab):
     assert "END UNREACHABLE" not in {a for _, a, _ in outcomes(lab, 1)}
 
 
+@pytest.mark.parametrize("shows", ["all", "db_owner"])
+def test_a_target_behind_a_queue_that_is_off_is_not_given_up(shows):
+    """F-545: where GET_TRANSMISSION_STATUS says nothing to us, the queue does."""
+    lab = Lab(transmission_status_shows=shows)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(700)
+    assert len(lab.rows("SELECT 1 FROM audit.vw_Pending;")) == (shows == "all")
+    assert "messages that have not landed" in {f for _, f, *_ in lab.rows("EXECUTE audit.usp_Health;")}
+    assert outcomes(lab, 0) == []
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\x01"]
+
+
 def test_it_waits_for_a_busy_one_two_seconds_and_goes_on(lab):
     """A reader that holds its queue's rows for ever keeps one line waiting, not the operator."""
     disconnected(lab, unread=1)
