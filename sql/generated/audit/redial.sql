@@ -2095,8 +2095,10 @@ BEGIN
         VALUES (1, N''queue missing'', NULL, NULL, N''A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.'', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N''messages in a queue'', q.QueueName, CONCAT(N''about '', q.Messages),
-        CASE WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
+    SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
+        CASE WHEN q.Messages IS NULL THEN N''not looked at'' ELSE N''messages in a queue'' END, q.QueueName, CONCAT(N''about '', q.Messages),
+        CASE WHEN q.Messages IS NULL THEN N''How long it is: sys.internal_tables does not show the module user the table of its queue (F-172). A member of db_owner sees it there and in sys.partitions.''
+             WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
              ELSE N''From sys.partitions, without reading the queue.'' END, NULL
     FROM [audit].[ufn_Queues]() AS q;
 
@@ -8174,10 +8176,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''201171f032dded90dcdbc1ec4efd7f553e9cdd12f85f379b3efdb0d696776898''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''b15cbb4086ec4d804ffb234ce6480f5f9d8417266b65efeb5fe5f61271baa4b4''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''201171f032dded90dcdbc1ec4efd7f553e9cdd12f85f379b3efdb0d696776898'');
+    VALUES (N''audit'', N''0.1.0'', N''b15cbb4086ec4d804ffb234ce6480f5f9d8417266b65efeb5fe5f61271baa4b4'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8252,7 +8254,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''201171f032dded90dcdbc1ec4efd7f553e9cdd12f85f379b3efdb0d696776898'', NULLIF(@changes, N''''));
+    N''b15cbb4086ec4d804ffb234ce6480f5f9d8417266b65efeb5fe5f61271baa4b4'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

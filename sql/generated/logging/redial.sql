@@ -2115,8 +2115,10 @@ BEGIN
         VALUES (1, N''queue missing'', NULL, NULL, N''A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.'', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N''messages in a queue'', q.QueueName, CONCAT(N''about '', q.Messages),
-        CASE WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
+    SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
+        CASE WHEN q.Messages IS NULL THEN N''not looked at'' ELSE N''messages in a queue'' END, q.QueueName, CONCAT(N''about '', q.Messages),
+        CASE WHEN q.Messages IS NULL THEN N''How long it is: sys.internal_tables does not show the module user the table of its queue (F-172). A member of db_owner sees it there and in sys.partitions.''
+             WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
              ELSE N''From sys.partitions, without reading the queue.'' END, NULL
     FROM [logging].[ufn_Queues]() AS q;
 
@@ -7772,10 +7774,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''5e98504dd8050c07ee121a63963c11630742af795ae03a2fe63a90c830fe284c''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''60ab3ffa8c827207fa616401fc98abed8e3a50cc85ffc7ac491ef18c6e54a99c''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''5e98504dd8050c07ee121a63963c11630742af795ae03a2fe63a90c830fe284c'');
+    VALUES (N''logging'', N''0.1.0'', N''60ab3ffa8c827207fa616401fc98abed8e3a50cc85ffc7ac491ef18c6e54a99c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7948,7 +7950,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''5e98504dd8050c07ee121a63963c11630742af795ae03a2fe63a90c830fe284c'', NULLIF(@changes, N''''));
+    N''60ab3ffa8c827207fa616401fc98abed8e3a50cc85ffc7ac491ef18c6e54a99c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
