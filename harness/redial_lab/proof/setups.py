@@ -20,6 +20,7 @@ from redial_lab.explore.faults import (
     WITH_ERROR,
     Fault,
     ends_now,
+    stranger_sends,
     error_message,
     queue_off,
     queue_off_and_on,
@@ -77,6 +78,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "target_ends": target_ends(DATABASE, TARGET_QUEUE),
     "error_message": error_message(DATABASE, TARGET_QUEUE),
+    "stranger_sends": stranger_sends(DATABASE, EVENT),
     **{
         name: ends_now(name, DATABASE, initiator=initiator, how=how)
         for name, initiator, how in (

@@ -234,14 +234,14 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_ArmTimer''), (N''PROCEDURE'', N''usp_BeginConversation''), (N''PROCEDURE'', N''usp_BeginPartition''),
     (N''PROCEDURE'', N''usp_CheckHealth''), (N''PROCEDURE'', N''usp_CheckMessages''), (N''PROCEDURE'', N''usp_CloseDialogs''),
     (N''PROCEDURE'', N''usp_CloseEverlasting''), (N''PROCEDURE'', N''usp_CloseGate''), (N''PROCEDURE'', N''usp_Drain''),
-    (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''), (N''PROCEDURE'', N''usp_EndLeakedOne''),
-    (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''), (N''PROCEDURE'', N''usp_FindPoison''),
-    (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''), (N''PROCEDURE'', N''usp_LandBatch''),
-    (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''), (N''PROCEDURE'', N''usp_Mark''),
-    (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''),
-    (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''),
-    (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''),
-    (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
+    (N''PROCEDURE'', N''usp_DropCopies''), (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''),
+    (N''PROCEDURE'', N''usp_EndLeakedOne''), (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''),
+    (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
+    (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
+    (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
+    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
+    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
+    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
     (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
     (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
     (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendPending''),
@@ -947,7 +947,8 @@ VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[audit].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence is the number the broker gives the message within its dialog (F-171).
+   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
+   message that has its number and its content, never for its number alone (F-461).
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog''s target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
@@ -2137,6 +2138,78 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'70_usp_DropCopies.procedure.sql', 4, N'procedure', N'[audit].[usp_DropCopies]',
+N'CREATE OR ALTER PROCEDURE [audit].[usp_DropCopies]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* kept in ErrorLog */
+    @rows [audit].[ReceivedBatch] READONLY   /* what has been accounted for */
+AS
+/* Redial 0.1.0, configuration audit */
+/* Takes away one copy for each message that has been accounted for: that of its number and content, else
+   the oldest of its content. The sender''s count and the broker''s numbers can come apart: somebody else sends
+   on the dialog, a SEND is undone and its number not given back, a client cancels between a SEND and its
+   copy and commits. So nothing that is still to come is left without a copy. Said in ErrorLog, once for
+   each dialog. Called in a transaction that owns the group of the dialog''s target. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
+    DECLARE @message nvarchar(2048);
+
+    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    DELETE sm
+    OUTPUT r.RowId INTO @found (RowId)
+    FROM @rows AS r
+    INNER JOIN [audit].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    WHERE r.MessageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND r.MessageType NOT IN (N''EndOfStream'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
+          AND NOT EXISTS (SELECT 1 FROM @found AS f WHERE f.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SET @first = ISNULL(@first, @sequence);
+        DELETE sm
+        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
+              FROM [audit].[SentMessage] AS c
+                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+              WHERE c.ConversationId = @conversationId
+                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
+              ORDER BY c.MessageSequence) AS sm;
+    END;
+
+    /* Once: not if it stands among the last thousand lines. */
+    IF @first IS NOT NULL
+       AND NOT EXISTS (SELECT 1
+                       FROM (SELECT TOP (1000) el.ProcedureName, el.ConversationHandle
+                             FROM [audit].[ErrorLog] AS el WITH (NOLOCK)     /* waits for nobody */
+                             ORDER BY el.ErrorLogId DESC) AS el
+                       WHERE el.ConversationHandle = @handle AND el.ProcedureName = N''usp_DropCopies'')
+    BEGIN
+        SET @message = CONCAT(N''Message '', @first, N'' of this dialog has no copy of its number: somebody else sends on it, or a client cancelled a call and committed. Nothing is lost: copies are found by their content. Next: see who else may send on dialogs of service ''''//redial/audit/initiator''''.'');
+        EXECUTE [audit].[usp_LogError] @procedureName = N''usp_DropCopies'', @handle = @handle,
+            @sequence = @first, @message = @message;
+    END;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'70_usp_LogError.procedure.sql', 4, N'procedure', N'[audit].[usp_LogError]',
 N'CREATE OR ALTER PROCEDURE [audit].[usp_LogError]
     @procedureName nvarchar(128),
@@ -2305,7 +2378,6 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @first bigint;              /* the number of the first message */
     DECLARE @sent bigint;
 
     IF @@TRANCOUNT = 0
@@ -2318,7 +2390,7 @@ BEGIN
         ON CONTRACT [//redial/audit/contract]
         WITH LIFETIME = 2592000, ENCRYPTION = OFF;
 
-    SELECT @conversationId = ce.conversation_id, @first = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -2342,9 +2414,9 @@ BEGIN
         END;
     END;
 
-    /* The numbers the broker has given them, from the one that was next on (F-171). */
+    /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
-    SELECT @conversationId, @first + ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m;
     SET @sent = @@ROWCOUNT;
 
@@ -2830,10 +2902,9 @@ BEGIN
             SET XACT_ABORT ON;
             UPDATE sc
             SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
             INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [audit].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3115,10 +3186,9 @@ BEGIN
                 SET XACT_ABORT ON;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [audit].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3745,9 +3815,10 @@ BEGIN
     /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
-    INNER LOOP JOIN [audit].[SentMessage] AS sm
+    INNER JOIN [audit].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
-        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
 
     RETURN 0;
 END;
@@ -4695,16 +4766,10 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
-       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
-    DECLARE @received TABLE
-    (
-        QueuingOrder bigint NULL,
-        Handle uniqueidentifier NOT NULL,
-        MessageSequence bigint NULL,
-        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
-        Body varbinary(max) NULL
-    );
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
+       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
@@ -4712,6 +4777,7 @@ BEGIN
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender''s side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
+    DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -4742,10 +4808,8 @@ BEGIN
                 FROM [audit].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
             ELSE
-                WAITFOR (
-                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue] INTO @received
-                ), TIMEOUT 1000;
+                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
 
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
             IF @handle IS NULL
@@ -4759,13 +4823,15 @@ BEGIN
 
             SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
                 SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                    @messages = SUM(CASE WHEN r.MessageType IN (N''EndOfStream'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'') THEN 0 ELSE 1 END),
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
@@ -4774,22 +4840,28 @@ BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
-                /* The sender''s copies: what this transaction accounts for need not be sent again. First,
-                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
-                   would ask for the next key too, which a sender may just be writing (F-461). The
-                   broker''s own rows may have a number that is a message''s (F-141). */
+                /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
+                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
+                   sender is just writing; and by content, for the number is the sender''s count (F-461). */
+                SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
-                INNER LOOP JOIN [audit].[SentMessage] AS sm
-                        WITH (ROWLOCK, FORCESEEK)
+                INNER JOIN [audit].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-                WHERE r.MessageType NOT IN (N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
-                    N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'');
+                WHERE sm.MessageType = ISNULL(r.MessageType, sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+                IF @@ROWCOUNT < @messages
+                BEGIN
+                    ROLLBACK TRANSACTION RedialBeforeCopies;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
+                    EXECUTE [audit].[usp_DropCopies] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
                 SET @landed = 0;
-                IF NOT EXISTS (SELECT 1
-                               FROM [audit].[PoisonAttempt] AS pa
+                IF NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs'' rows, under G */
                                WHERE pa.ConversationHandle = @handle)
                 BEGIN
@@ -7645,23 +7717,24 @@ IF EXISTS (SELECT 1
                (N''[audit].[usp_AcquireConversation]''), (N''[audit].[usp_ArmTimer]''),
                (N''[audit].[usp_BeginConversation]''), (N''[audit].[usp_BeginPartition]''), (N''[audit].[usp_CheckHealth]''),
                (N''[audit].[usp_CheckMessages]''), (N''[audit].[usp_CloseDialogs]''), (N''[audit].[usp_CloseGate]''),
-               (N''[audit].[usp_Drain]''), (N''[audit].[usp_EndInitiator]''), (N''[audit].[usp_EndLeaked]''),
-               (N''[audit].[usp_EndLeakedOne]''), (N''[audit].[usp_EndPartition]''), (N''[audit].[usp_EndTarget]''),
-               (N''[audit].[usp_FindPoison]''), (N''[audit].[usp_Health]''), (N''[audit].[usp_InTheWay]''),
-               (N''[audit].[usp_LandBatch]''), (N''[audit].[usp_LandRow]''), (N''[audit].[usp_LogError]''),
-               (N''[audit].[usp_Mark]''), (N''[audit].[usp_MoveCopies]''), (N''[audit].[usp_OpenGate]''),
-               (N''[audit].[usp_PurgeDeadLetter]''), (N''[audit].[usp_PurgeLanding]''), (N''[audit].[usp_PurgeLogs]''),
-               (N''[audit].[usp_PurgePoison]''), (N''[audit].[usp_PurgeSendLedger]''), (N''[audit].[usp_ReadErrorBody]''),
-               (N''[audit].[usp_RecordPoison]''), (N''[audit].[usp_RecycleConversation]''),
-               (N''[audit].[usp_RehearseLanding]''), (N''[audit].[usp_ReopenGate]''), (N''[audit].[usp_ReorganizeQueue]''),
-               (N''[audit].[usp_ReplayDeadLetter]''), (N''[audit].[usp_Resend]''), (N''[audit].[usp_ResendPending]''),
-               (N''[audit].[usp_ResendStranded]''), (N''[audit].[usp_RetireIdle]''), (N''[audit].[usp_SeesPending]''),
-               (N''[audit].[usp_Send]''), (N''[audit].[usp_SendBatch]''), (N''[audit].[usp_SendEndOfStream]''),
-               (N''[audit].[usp_SenderActivation]''), (N''[audit].[usp_SendMessages]''), (N''[audit].[usp_SendPrivately]''),
-               (N''[audit].[usp_StartQueue]''), (N''[audit].[usp_TakeTurn]''), (N''[audit].[usp_TargetActivation]''),
-               (N''[audit].[usp_WaitForEnds]''), (N''[audit].[usp_WaitForServer]''), (N''[audit].[vw_Conversations]''),
-               (N''[audit].[vw_DeadLetters]''), (N''[audit].[vw_Errors]''), (N''[audit].[vw_FailedConversations]''),
-               (N''[audit].[vw_Pending]''), (N''[audit].[vw_Queues]''), (N''[audit].[vw_Unlanded]'')
+               (N''[audit].[usp_Drain]''), (N''[audit].[usp_DropCopies]''), (N''[audit].[usp_EndInitiator]''),
+               (N''[audit].[usp_EndLeaked]''), (N''[audit].[usp_EndLeakedOne]''), (N''[audit].[usp_EndPartition]''),
+               (N''[audit].[usp_EndTarget]''), (N''[audit].[usp_FindPoison]''), (N''[audit].[usp_Health]''),
+               (N''[audit].[usp_InTheWay]''), (N''[audit].[usp_LandBatch]''), (N''[audit].[usp_LandRow]''),
+               (N''[audit].[usp_LogError]''), (N''[audit].[usp_Mark]''), (N''[audit].[usp_MoveCopies]''),
+               (N''[audit].[usp_OpenGate]''), (N''[audit].[usp_PurgeDeadLetter]''), (N''[audit].[usp_PurgeLanding]''),
+               (N''[audit].[usp_PurgeLogs]''), (N''[audit].[usp_PurgePoison]''), (N''[audit].[usp_PurgeSendLedger]''),
+               (N''[audit].[usp_ReadErrorBody]''), (N''[audit].[usp_RecordPoison]''),
+               (N''[audit].[usp_RecycleConversation]''), (N''[audit].[usp_RehearseLanding]''),
+               (N''[audit].[usp_ReopenGate]''), (N''[audit].[usp_ReorganizeQueue]''), (N''[audit].[usp_ReplayDeadLetter]''),
+               (N''[audit].[usp_Resend]''), (N''[audit].[usp_ResendPending]''), (N''[audit].[usp_ResendStranded]''),
+               (N''[audit].[usp_RetireIdle]''), (N''[audit].[usp_SeesPending]''), (N''[audit].[usp_Send]''),
+               (N''[audit].[usp_SendBatch]''), (N''[audit].[usp_SendEndOfStream]''), (N''[audit].[usp_SenderActivation]''),
+               (N''[audit].[usp_SendMessages]''), (N''[audit].[usp_SendPrivately]''), (N''[audit].[usp_StartQueue]''),
+               (N''[audit].[usp_TakeTurn]''), (N''[audit].[usp_TargetActivation]''), (N''[audit].[usp_WaitForEnds]''),
+               (N''[audit].[usp_WaitForServer]''), (N''[audit].[vw_Conversations]''), (N''[audit].[vw_DeadLetters]''),
+               (N''[audit].[vw_Errors]''), (N''[audit].[vw_FailedConversations]''), (N''[audit].[vw_Pending]''),
+               (N''[audit].[vw_Queues]''), (N''[audit].[vw_Unlanded]'')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N''No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.'', 1;
@@ -8133,10 +8206,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''bef67b7052397538e65b51ae59675aacb418597fe72300b0c6ba2c533e83a5d9''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''6dea4c3da6bafd63f8d7c699cbee8b1e3793a2f68b8b913aa6931834fedc43e0''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''bef67b7052397538e65b51ae59675aacb418597fe72300b0c6ba2c533e83a5d9'');
+    VALUES (N''audit'', N''0.1.0'', N''6dea4c3da6bafd63f8d7c699cbee8b1e3793a2f68b8b913aa6931834fedc43e0'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8211,7 +8284,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''bef67b7052397538e65b51ae59675aacb418597fe72300b0c6ba2c533e83a5d9'', NULLIF(@changes, N''''));
+    N''6dea4c3da6bafd63f8d7c699cbee8b1e3793a2f68b8b913aa6931834fedc43e0'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -234,14 +234,14 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_ArmTimer''), (N''PROCEDURE'', N''usp_BeginConversation''), (N''PROCEDURE'', N''usp_BeginPartition''),
     (N''PROCEDURE'', N''usp_CheckHealth''), (N''PROCEDURE'', N''usp_CheckMessages''), (N''PROCEDURE'', N''usp_CloseDialogs''),
     (N''PROCEDURE'', N''usp_CloseEverlasting''), (N''PROCEDURE'', N''usp_CloseGate''), (N''PROCEDURE'', N''usp_Drain''),
-    (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''), (N''PROCEDURE'', N''usp_EndLeakedOne''),
-    (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''), (N''PROCEDURE'', N''usp_FindPoison''),
-    (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''), (N''PROCEDURE'', N''usp_LandBatch''),
-    (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''), (N''PROCEDURE'', N''usp_Mark''),
-    (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''),
-    (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''),
-    (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''),
-    (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
+    (N''PROCEDURE'', N''usp_DropCopies''), (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''),
+    (N''PROCEDURE'', N''usp_EndLeakedOne''), (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''),
+    (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
+    (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
+    (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
+    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
+    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
+    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
     (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
     (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
     (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendPending''),
@@ -763,6 +763,8 @@ BEGIN
         ConfigId int NOT NULL,
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
+        Sent bigint NOT NULL            /* messages sent on it: the next one''s number */
+            CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
         TransactionId bigint NULL,      /* who sent on it last: stays on it to its end (F-464) */
         CONSTRAINT [PK_Everlasting] PRIMARY KEY CLUSTERED (ConfigId)
     );
@@ -975,7 +977,8 @@ VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[logging].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence is the number the broker gives the message within its dialog (F-171).
+   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
+   message that has its number and its content, never for its number alone (F-461).
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog''s target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
@@ -2156,6 +2159,78 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'70_usp_DropCopies.procedure.sql', 4, N'procedure', N'[logging].[usp_DropCopies]',
+N'CREATE OR ALTER PROCEDURE [logging].[usp_DropCopies]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* kept in ErrorLog */
+    @rows [logging].[ReceivedBatch] READONLY   /* what has been accounted for */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Takes away one copy for each message that has been accounted for: that of its number and content, else
+   the oldest of its content. The sender''s count and the broker''s numbers can come apart: somebody else sends
+   on the dialog, a SEND is undone and its number not given back, a client cancels between a SEND and its
+   copy and commits. So nothing that is still to come is left without a copy. Said in ErrorLog, once for
+   each dialog. Called in a transaction that owns the group of the dialog''s target. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
+    DECLARE @message nvarchar(2048);
+
+    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    DELETE sm
+    OUTPUT r.RowId INTO @found (RowId)
+    FROM @rows AS r
+    INNER JOIN [logging].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    WHERE r.MessageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND r.MessageType NOT IN (N''EndOfStream'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
+          AND NOT EXISTS (SELECT 1 FROM @found AS f WHERE f.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SET @first = ISNULL(@first, @sequence);
+        DELETE sm
+        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
+              FROM [logging].[SentMessage] AS c
+                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+              WHERE c.ConversationId = @conversationId
+                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
+              ORDER BY c.MessageSequence) AS sm;
+    END;
+
+    /* Once: not if it stands among the last thousand lines. */
+    IF @first IS NOT NULL
+       AND NOT EXISTS (SELECT 1
+                       FROM (SELECT TOP (1000) el.ProcedureName, el.ConversationHandle
+                             FROM [logging].[ErrorLog] AS el WITH (NOLOCK)     /* waits for nobody */
+                             ORDER BY el.ErrorLogId DESC) AS el
+                       WHERE el.ConversationHandle = @handle AND el.ProcedureName = N''usp_DropCopies'')
+    BEGIN
+        SET @message = CONCAT(N''Message '', @first, N'' of this dialog has no copy of its number: somebody else sends on it, or a client cancelled a call and committed. Nothing is lost: copies are found by their content. Next: see who else may send on dialogs of service ''''//redial/logging/initiator''''.'');
+        EXECUTE [logging].[usp_LogError] @procedureName = N''usp_DropCopies'', @handle = @handle,
+            @sequence = @first, @message = @message;
+    END;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'70_usp_LogError.procedure.sql', 4, N'procedure', N'[logging].[usp_LogError]',
 N'CREATE OR ALTER PROCEDURE [logging].[usp_LogError]
     @procedureName nvarchar(128),
@@ -2324,7 +2399,6 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @first bigint;              /* the number of the first message */
     DECLARE @sent bigint;
 
     IF @@TRANCOUNT = 0
@@ -2337,7 +2411,7 @@ BEGIN
         ON CONTRACT [//redial/logging/contract]
         WITH LIFETIME = 2147483647, ENCRYPTION = OFF;
 
-    SELECT @conversationId = ce.conversation_id, @first = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -2361,9 +2435,9 @@ BEGIN
         END;
     END;
 
-    /* The numbers the broker has given them, from the one that was next on (F-171). */
+    /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
-    SELECT @conversationId, @first + ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m;
     SET @sent = @@ROWCOUNT;
 
@@ -2623,7 +2697,8 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
     SET Handle = @handle,
-        ConversationId = @conversationId
+        ConversationId = @conversationId,
+        Sent = 0
     FROM [logging].[Everlasting] AS e
         WITH (ROWLOCK, FORCESEEK)       /* its one row */
     WHERE e.ConfigId = 1;
@@ -2738,11 +2813,10 @@ BEGIN
                        error can only roll back, and no message is committed without it (F-460) --- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @messageBody
+            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
-            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE e.ConfigId = 1 AND e.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3019,11 +3093,10 @@ BEGIN
                 /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
                 SET XACT_ABORT ON;
                 UPDATE e
-                SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
-                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE e.ConfigId = 1 AND e.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3545,9 +3618,10 @@ BEGIN
     /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
-    INNER LOOP JOIN [logging].[SentMessage] AS sm
+    INNER JOIN [logging].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
-        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
 
     RETURN 0;
 END;
@@ -4498,16 +4572,10 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
-       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
-    DECLARE @received TABLE
-    (
-        QueuingOrder bigint NULL,
-        Handle uniqueidentifier NOT NULL,
-        MessageSequence bigint NULL,
-        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
-        Body varbinary(max) NULL
-    );
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
+       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
@@ -4515,6 +4583,7 @@ BEGIN
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender''s side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
+    DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -4540,10 +4609,8 @@ BEGIN
                 FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
             ELSE
-                WAITFOR (
-                    RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [logging].[TargetQueue] INTO @received
-                ), TIMEOUT 5000;
+                WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
 
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
             IF @handle IS NULL
@@ -4557,13 +4624,15 @@ BEGIN
 
             SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
                 SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                    @messages = SUM(CASE WHEN r.MessageType IN (N''EndOfStream'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'') THEN 0 ELSE 1 END),
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
@@ -4572,22 +4641,28 @@ BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
-                /* The sender''s copies: what this transaction accounts for need not be sent again. First,
-                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
-                   would ask for the next key too, which a sender may just be writing (F-461). The
-                   broker''s own rows may have a number that is a message''s (F-141). */
+                /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
+                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
+                   sender is just writing; and by content, for the number is the sender''s count (F-461). */
+                SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
-                INNER LOOP JOIN [logging].[SentMessage] AS sm
-                        WITH (ROWLOCK, FORCESEEK)
+                INNER JOIN [logging].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-                WHERE r.MessageType NOT IN (N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
-                    N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'');
+                WHERE sm.MessageType = ISNULL(r.MessageType, sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+                IF @@ROWCOUNT < @messages
+                BEGIN
+                    ROLLBACK TRANSACTION RedialBeforeCopies;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
+                    EXECUTE [logging].[usp_DropCopies] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
                 SET @landed = 0;
-                IF NOT EXISTS (SELECT 1
-                               FROM [logging].[PoisonAttempt] AS pa
+                IF NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs'' rows, under G */
                                WHERE pa.ConversationHandle = @handle)
                 BEGIN
@@ -7232,14 +7307,15 @@ IF EXISTS (SELECT 1
                (N''[logging].[usp_BeginConversation]''), (N''[logging].[usp_BeginPartition]''),
                (N''[logging].[usp_CheckHealth]''), (N''[logging].[usp_CheckMessages]''), (N''[logging].[usp_CloseDialogs]''),
                (N''[logging].[usp_CloseEverlasting]''), (N''[logging].[usp_CloseGate]''), (N''[logging].[usp_Drain]''),
-               (N''[logging].[usp_EndInitiator]''), (N''[logging].[usp_EndLeaked]''), (N''[logging].[usp_EndLeakedOne]''),
-               (N''[logging].[usp_EndPartition]''), (N''[logging].[usp_EndTarget]''), (N''[logging].[usp_FindPoison]''),
-               (N''[logging].[usp_Health]''), (N''[logging].[usp_InTheWay]''), (N''[logging].[usp_LandBatch]''),
-               (N''[logging].[usp_LandRow]''), (N''[logging].[usp_LogError]''), (N''[logging].[usp_Mark]''),
-               (N''[logging].[usp_MoveCopies]''), (N''[logging].[usp_OpenGate]''), (N''[logging].[usp_PurgeDeadLetter]''),
-               (N''[logging].[usp_PurgeLanding]''), (N''[logging].[usp_PurgeLogs]''), (N''[logging].[usp_PurgePoison]''),
-               (N''[logging].[usp_PurgeSendLedger]''), (N''[logging].[usp_ReadErrorBody]''),
-               (N''[logging].[usp_RecordPoison]''), (N''[logging].[usp_RehearseLanding]''), (N''[logging].[usp_ReopenGate]''),
+               (N''[logging].[usp_DropCopies]''), (N''[logging].[usp_EndInitiator]''), (N''[logging].[usp_EndLeaked]''),
+               (N''[logging].[usp_EndLeakedOne]''), (N''[logging].[usp_EndPartition]''), (N''[logging].[usp_EndTarget]''),
+               (N''[logging].[usp_FindPoison]''), (N''[logging].[usp_Health]''), (N''[logging].[usp_InTheWay]''),
+               (N''[logging].[usp_LandBatch]''), (N''[logging].[usp_LandRow]''), (N''[logging].[usp_LogError]''),
+               (N''[logging].[usp_Mark]''), (N''[logging].[usp_MoveCopies]''), (N''[logging].[usp_OpenGate]''),
+               (N''[logging].[usp_PurgeDeadLetter]''), (N''[logging].[usp_PurgeLanding]''), (N''[logging].[usp_PurgeLogs]''),
+               (N''[logging].[usp_PurgePoison]''), (N''[logging].[usp_PurgeSendLedger]''),
+               (N''[logging].[usp_ReadErrorBody]''), (N''[logging].[usp_RecordPoison]''),
+               (N''[logging].[usp_RehearseLanding]''), (N''[logging].[usp_ReopenGate]''),
                (N''[logging].[usp_ReorganizeQueue]''), (N''[logging].[usp_ReplayDeadLetter]''), (N''[logging].[usp_Resend]''),
                (N''[logging].[usp_ResendPending]''), (N''[logging].[usp_ResendStranded]''),
                (N''[logging].[usp_SeesPending]''), (N''[logging].[usp_Send]''), (N''[logging].[usp_SendBatch]''),
@@ -7730,10 +7806,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0929c70db21e598def7f32c318319c9ac0a54aa321636b4ce16147bcd4d60a7c''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''813864e719c786d2f118a25b215a02575525fed15ed1a921acbd96632ce4231a''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''0929c70db21e598def7f32c318319c9ac0a54aa321636b4ce16147bcd4d60a7c'');
+    VALUES (N''logging'', N''0.1.0'', N''813864e719c786d2f118a25b215a02575525fed15ed1a921acbd96632ce4231a'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7906,7 +7982,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0929c70db21e598def7f32c318319c9ac0a54aa321636b4ce16147bcd4d60a7c'', NULLIF(@changes, N''''));
+    N''813864e719c786d2f118a25b215a02575525fed15ed1a921acbd96632ce4231a'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -243,14 +243,14 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_ArmTimer''), (N''PROCEDURE'', N''usp_BeginConversation''), (N''PROCEDURE'', N''usp_BeginPartition''),
     (N''PROCEDURE'', N''usp_CheckHealth''), (N''PROCEDURE'', N''usp_CheckMessages''), (N''PROCEDURE'', N''usp_CloseDialogs''),
     (N''PROCEDURE'', N''usp_CloseEverlasting''), (N''PROCEDURE'', N''usp_CloseGate''), (N''PROCEDURE'', N''usp_Drain''),
-    (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''), (N''PROCEDURE'', N''usp_EndLeakedOne''),
-    (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''), (N''PROCEDURE'', N''usp_FindPoison''),
-    (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''), (N''PROCEDURE'', N''usp_LandBatch''),
-    (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''), (N''PROCEDURE'', N''usp_Mark''),
-    (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''),
-    (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''),
-    (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''),
-    (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
+    (N''PROCEDURE'', N''usp_DropCopies''), (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''),
+    (N''PROCEDURE'', N''usp_EndLeakedOne''), (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''),
+    (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
+    (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
+    (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
+    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
+    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
+    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
     (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
     (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
     (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendPending''),
@@ -956,7 +956,8 @@ VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[$(name)].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence is the number the broker gives the message within its dialog (F-171).
+   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
+   message that has its number and its content, never for its number alone (F-461).
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog''s target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
@@ -2146,6 +2147,78 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'70_usp_DropCopies.procedure.sql', 4, N'procedure', N'[$(name)].[usp_DropCopies]',
+N'CREATE OR ALTER PROCEDURE [$(name)].[usp_DropCopies]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* kept in ErrorLog */
+    @rows [$(name)].[ReceivedBatch] READONLY   /* what has been accounted for */
+AS
+/* Redial 0.1.0, configuration $(name) */
+/* Takes away one copy for each message that has been accounted for: that of its number and content, else
+   the oldest of its content. The sender''s count and the broker''s numbers can come apart: somebody else sends
+   on the dialog, a SEND is undone and its number not given back, a client cancels between a SEND and its
+   copy and commits. So nothing that is still to come is left without a copy. Said in ErrorLog, once for
+   each dialog. Called in a transaction that owns the group of the dialog''s target. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
+    DECLARE @message nvarchar(2048);
+
+    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    DELETE sm
+    OUTPUT r.RowId INTO @found (RowId)
+    FROM @rows AS r
+    INNER JOIN [$(name)].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    WHERE r.MessageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND r.MessageType NOT IN (N''EndOfStream'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
+          AND NOT EXISTS (SELECT 1 FROM @found AS f WHERE f.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SET @first = ISNULL(@first, @sequence);
+        DELETE sm
+        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
+              FROM [$(name)].[SentMessage] AS c
+                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+              WHERE c.ConversationId = @conversationId
+                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
+              ORDER BY c.MessageSequence) AS sm;
+    END;
+
+    /* Once: not if it stands among the last thousand lines. */
+    IF @first IS NOT NULL
+       AND NOT EXISTS (SELECT 1
+                       FROM (SELECT TOP (1000) el.ProcedureName, el.ConversationHandle
+                             FROM [$(name)].[ErrorLog] AS el WITH (NOLOCK)     /* waits for nobody */
+                             ORDER BY el.ErrorLogId DESC) AS el
+                       WHERE el.ConversationHandle = @handle AND el.ProcedureName = N''usp_DropCopies'')
+    BEGIN
+        SET @message = CONCAT(N''Message '', @first, N'' of this dialog has no copy of its number: somebody else sends on it, or a client cancelled a call and committed. Nothing is lost: copies are found by their content. Next: see who else may send on dialogs of service ''''//redial/$(name)/initiator''''.'');
+        EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_DropCopies'', @handle = @handle,
+            @sequence = @first, @message = @message;
+    END;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'70_usp_LogError.procedure.sql', 4, N'procedure', N'[$(name)].[usp_LogError]',
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_LogError]
     @procedureName nvarchar(128),
@@ -2314,7 +2387,6 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @first bigint;              /* the number of the first message */
     DECLARE @sent bigint;
 
     IF @@TRANCOUNT = 0
@@ -2327,7 +2399,7 @@ BEGIN
         ON CONTRACT [//redial/$(name)/contract]
         WITH LIFETIME = 2592000, ENCRYPTION = OFF;
 
-    SELECT @conversationId = ce.conversation_id, @first = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -2351,9 +2423,9 @@ BEGIN
         END;
     END;
 
-    /* The numbers the broker has given them, from the one that was next on (F-171). */
+    /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [$(name)].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
-    SELECT @conversationId, @first + ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m;
     SET @sent = @@ROWCOUNT;
 
@@ -2839,10 +2911,9 @@ BEGIN
             SET XACT_ABORT ON;
             UPDATE sc
             SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
             INTO [$(name)].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [$(name)].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3124,10 +3195,9 @@ BEGIN
                 SET XACT_ABORT ON;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [$(name)].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [$(name)].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3754,9 +3824,10 @@ BEGIN
     /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
-    INNER LOOP JOIN [$(name)].[SentMessage] AS sm
+    INNER JOIN [$(name)].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
-        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
 
     RETURN 0;
 END;
@@ -4704,16 +4775,10 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
-       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
-    DECLARE @received TABLE
-    (
-        QueuingOrder bigint NULL,
-        Handle uniqueidentifier NOT NULL,
-        MessageSequence bigint NULL,
-        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
-        Body varbinary(max) NULL
-    );
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
+       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [$(name)].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
@@ -4721,6 +4786,7 @@ BEGIN
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender''s side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
+    DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -4751,10 +4817,8 @@ BEGIN
                 FROM [$(name)].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
             ELSE
-                WAITFOR (
-                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [$(name)].[TargetQueue] INTO @received
-                ), TIMEOUT 1000;
+                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [$(name)].[TargetQueue] INTO @received), TIMEOUT 1000;
 
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
             IF @handle IS NULL
@@ -4768,13 +4832,15 @@ BEGIN
 
             SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
                 SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                    @messages = SUM(CASE WHEN r.MessageType IN (N''EndOfStream'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'') THEN 0 ELSE 1 END),
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
@@ -4783,22 +4849,28 @@ BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
-                /* The sender''s copies: what this transaction accounts for need not be sent again. First,
-                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
-                   would ask for the next key too, which a sender may just be writing (F-461). The
-                   broker''s own rows may have a number that is a message''s (F-141). */
+                /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
+                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
+                   sender is just writing; and by content, for the number is the sender''s count (F-461). */
+                SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
-                INNER LOOP JOIN [$(name)].[SentMessage] AS sm
-                        WITH (ROWLOCK, FORCESEEK)
+                INNER JOIN [$(name)].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-                WHERE r.MessageType NOT IN (N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
-                    N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'');
+                WHERE sm.MessageType = ISNULL(r.MessageType, sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+                IF @@ROWCOUNT < @messages
+                BEGIN
+                    ROLLBACK TRANSACTION RedialBeforeCopies;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
+                    EXECUTE [$(name)].[usp_DropCopies] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
                 SET @landed = 0;
-                IF NOT EXISTS (SELECT 1
-                               FROM [$(name)].[PoisonAttempt] AS pa
+                IF NOT EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs'' rows, under G */
                                WHERE pa.ConversationHandle = @handle)
                 BEGIN
@@ -7655,13 +7727,13 @@ IF EXISTS (SELECT 1
                (N''[$(name)].[usp_ArmTimer]''), (N''[$(name)].[usp_BeginConversation]''),
                (N''[$(name)].[usp_BeginPartition]''), (N''[$(name)].[usp_CheckHealth]''),
                (N''[$(name)].[usp_CheckMessages]''), (N''[$(name)].[usp_CloseDialogs]''), (N''[$(name)].[usp_CloseGate]''),
-               (N''[$(name)].[usp_Drain]''), (N''[$(name)].[usp_EndInitiator]''), (N''[$(name)].[usp_EndLeaked]''),
-               (N''[$(name)].[usp_EndLeakedOne]''), (N''[$(name)].[usp_EndPartition]''), (N''[$(name)].[usp_EndTarget]''),
-               (N''[$(name)].[usp_FindPoison]''), (N''[$(name)].[usp_Health]''), (N''[$(name)].[usp_InTheWay]''),
-               (N''[$(name)].[usp_LandBatch]''), (N''[$(name)].[usp_LandRow]''), (N''[$(name)].[usp_LogError]''),
-               (N''[$(name)].[usp_Mark]''), (N''[$(name)].[usp_MoveCopies]''), (N''[$(name)].[usp_OpenGate]''),
-               (N''[$(name)].[usp_PurgeDeadLetter]''), (N''[$(name)].[usp_PurgeLanding]''), (N''[$(name)].[usp_PurgeLogs]''),
-               (N''[$(name)].[usp_PurgePoison]''), (N''[$(name)].[usp_PurgeSendLedger]''),
+               (N''[$(name)].[usp_Drain]''), (N''[$(name)].[usp_DropCopies]''), (N''[$(name)].[usp_EndInitiator]''),
+               (N''[$(name)].[usp_EndLeaked]''), (N''[$(name)].[usp_EndLeakedOne]''), (N''[$(name)].[usp_EndPartition]''),
+               (N''[$(name)].[usp_EndTarget]''), (N''[$(name)].[usp_FindPoison]''), (N''[$(name)].[usp_Health]''),
+               (N''[$(name)].[usp_InTheWay]''), (N''[$(name)].[usp_LandBatch]''), (N''[$(name)].[usp_LandRow]''),
+               (N''[$(name)].[usp_LogError]''), (N''[$(name)].[usp_Mark]''), (N''[$(name)].[usp_MoveCopies]''),
+               (N''[$(name)].[usp_OpenGate]''), (N''[$(name)].[usp_PurgeDeadLetter]''), (N''[$(name)].[usp_PurgeLanding]''),
+               (N''[$(name)].[usp_PurgeLogs]''), (N''[$(name)].[usp_PurgePoison]''), (N''[$(name)].[usp_PurgeSendLedger]''),
                (N''[$(name)].[usp_ReadErrorBody]''), (N''[$(name)].[usp_RecordPoison]''),
                (N''[$(name)].[usp_RecycleConversation]''), (N''[$(name)].[usp_RehearseLanding]''),
                (N''[$(name)].[usp_ReopenGate]''), (N''[$(name)].[usp_ReorganizeQueue]''),
@@ -8145,10 +8217,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''80e04e71376c47ccf732a4d26d59bb46cb5dd743569127bac8fd492775e05e58''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592'');
+    VALUES (N''$(name)'', N''0.1.0'', N''80e04e71376c47ccf732a4d26d59bb46cb5dd743569127bac8fd492775e05e58'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8223,7 +8295,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592'', NULLIF(@changes, N''''));
+    N''80e04e71376c47ccf732a4d26d59bb46cb5dd743569127bac8fd492775e05e58'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
