@@ -155,7 +155,6 @@ class Bare(Lab):
         )
         return {name: self.rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}
 
-
     def left(self) -> object:
         """All that whoever comes next can see: the catalog, every row, dialog and message."""
         return catalog.snapshot(self.rows, also=AT_WORK), self.data("audit")
