@@ -61,9 +61,7 @@ def _kept_only(world: World) -> list[bytes]:
     """Bodies of what the sender's side keeps (SentMessage, RETENTION) and is nowhere else: in no
     queue, not landed, not set aside. Told by dialog and body: numbers can come out of step.
     """
-    elsewhere = {
-        (dialog, bare(body or b"")) for (dialog, _), body in _in_queues(world).items()
-    }
+    elsewhere = {(dialog, bare(body or b"")) for (dialog, _), body in _in_queues(world).items()}
     for table in ("Landing", "DeadLetter"):
         elsewhere |= {
             (dialog, bare(body or b""))

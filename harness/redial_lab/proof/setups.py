@@ -20,11 +20,11 @@ from redial_lab.explore.faults import (
     WITH_ERROR,
     Fault,
     ends_now,
-    stranger_sends,
     error_message,
     queue_off,
     queue_off_and_on,
     queue_on,
+    stranger_sends,
     target_ends,
 )
 from redial_lab.explore.message_accounts import Ledger

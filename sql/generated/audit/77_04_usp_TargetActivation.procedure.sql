@@ -59,7 +59,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
 
-            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+            SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
@@ -69,14 +69,13 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
-                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                SELECT @landed = 0, @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
                     @messages = SUM(CASE WHEN r.MessageType IN (N'EndOfStream',
                         N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                         N'http://schemas.microsoft.com/SQL/ServiceBroker/Error') THEN 0 ELSE 1 END),
@@ -108,7 +107,6 @@ BEGIN
                 END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
-                SET @landed = 0;
                 IF NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
                                WHERE pa.ConversationHandle = @handle)

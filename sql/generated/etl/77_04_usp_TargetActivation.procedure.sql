@@ -58,7 +58,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [etl].[TargetQueue] INTO @received), TIMEOUT 5000;
 
-            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+            SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
@@ -68,7 +68,6 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;

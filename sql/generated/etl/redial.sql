@@ -4980,7 +4980,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [etl].[TargetQueue] INTO @received), TIMEOUT 5000;
 
-            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+            SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
@@ -4990,7 +4990,6 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
@@ -8461,10 +8460,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''6edb3994e6d69f775b869187f001b91dcad793938421e0391678b52e700ebadf''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''6edb3994e6d69f775b869187f001b91dcad793938421e0391678b52e700ebadf'');
+    VALUES (N''etl'', N''0.1.0'', N''3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8637,7 +8636,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''6edb3994e6d69f775b869187f001b91dcad793938421e0391678b52e700ebadf'', NULLIF(@changes, N''''));
+    N''3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -4981,7 +4981,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
 
-            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+            SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
@@ -4991,14 +4991,13 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
-                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                SELECT @landed = 0, @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
                     @messages = SUM(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'') THEN 0 ELSE 1 END),
@@ -5030,7 +5029,6 @@ BEGIN
                 END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
-                SET @landed = 0;
                 IF NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs'' rows, under G */
                                WHERE pa.ConversationHandle = @handle)
@@ -8412,10 +8410,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''02a25d074b52e23f578a703dd50fa40f25391184897b7be60217e78b19fa9882''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0358473476e698e9527af61dd908bb113a3c9080936236af41d48fe693f2bfc9''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''02a25d074b52e23f578a703dd50fa40f25391184897b7be60217e78b19fa9882'');
+    VALUES (N''orders'', N''0.1.0'', N''0358473476e698e9527af61dd908bb113a3c9080936236af41d48fe693f2bfc9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8586,7 +8584,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''02a25d074b52e23f578a703dd50fa40f25391184897b7be60217e78b19fa9882'', NULLIF(@changes, N''''));
+    N''0358473476e698e9527af61dd908bb113a3c9080936236af41d48fe693f2bfc9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
