@@ -47,14 +47,17 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        DELETE sm
-        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
-              FROM [audit].[SentMessage] AS c
-                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog's. */
-                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-              WHERE c.ConversationId = @conversationId
-                AND @messageType IN (N'', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
-              ORDER BY c.MessageSequence) AS sm;
+        WITH oldest AS
+        (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [audit].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog's. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
     END;
 
     /* Once: not if it stands among the last thousand lines. */

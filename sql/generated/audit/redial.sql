@@ -2185,14 +2185,17 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        DELETE sm
-        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
-              FROM [audit].[SentMessage] AS c
-                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
-                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-              WHERE c.ConversationId = @conversationId
-                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
-              ORDER BY c.MessageSequence) AS sm;
+        WITH oldest AS
+        (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [audit].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
     END;
 
     /* Once: not if it stands among the last thousand lines. */
@@ -8204,10 +8207,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''7815370c135b465161abf852223626350017c2b262986a50392bbfec5b12dadf''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d7877ad15f969942dbfd37ca9a23e204ace2be4d4484bd97f251ecc20b2bd9e3''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''7815370c135b465161abf852223626350017c2b262986a50392bbfec5b12dadf'');
+    VALUES (N''audit'', N''0.1.0'', N''d7877ad15f969942dbfd37ca9a23e204ace2be4d4484bd97f251ecc20b2bd9e3'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8282,7 +8285,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''7815370c135b465161abf852223626350017c2b262986a50392bbfec5b12dadf'', NULLIF(@changes, N''''));
+    N''d7877ad15f969942dbfd37ca9a23e204ace2be4d4484bd97f251ecc20b2bd9e3'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

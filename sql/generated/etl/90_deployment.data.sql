@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646');
+    VALUES (N'etl', N'0.1.0', N'2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8');
 END;
 GO

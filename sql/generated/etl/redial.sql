@@ -2217,14 +2217,17 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        DELETE sm
-        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
-              FROM [etl].[SentMessage] AS c
-                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
-                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-              WHERE c.ConversationId = @conversationId
-                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
-              ORDER BY c.MessageSequence) AS sm;
+        WITH oldest AS
+        (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [etl].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
     END;
 
     /* Once: not if it stands among the last thousand lines. */
@@ -8460,10 +8463,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646'');
+    VALUES (N''etl'', N''0.1.0'', N''2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8636,7 +8639,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3727c15e0c6d8dd4a67c4d603cc97aea0fc0e9c2091a42f732d5df8ddaa78646'', NULLIF(@changes, N''''));
+    N''2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2206,14 +2206,17 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        DELETE sm
-        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
-              FROM [logging].[SentMessage] AS c
-                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
-                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-              WHERE c.ConversationId = @conversationId
-                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
-              ORDER BY c.MessageSequence) AS sm;
+        WITH oldest AS
+        (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [logging].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
     END;
 
     /* Once: not if it stands among the last thousand lines. */
@@ -7804,10 +7807,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3a9f2f50f78375adb4185a814d7a97d02d010096108f0bc9c04c23dd552ab12d''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''e940e6645b6aaa95fce9f92ea9b689d3feb359a29636957e80554d52f9971607''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''3a9f2f50f78375adb4185a814d7a97d02d010096108f0bc9c04c23dd552ab12d'');
+    VALUES (N''logging'', N''0.1.0'', N''e940e6645b6aaa95fce9f92ea9b689d3feb359a29636957e80554d52f9971607'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7980,7 +7983,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3a9f2f50f78375adb4185a814d7a97d02d010096108f0bc9c04c23dd552ab12d'', NULLIF(@changes, N''''));
+    N''e940e6645b6aaa95fce9f92ea9b689d3feb359a29636957e80554d52f9971607'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2319,14 +2319,17 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        DELETE sm
-        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
-              FROM [orders].[SentMessage] AS c
-                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
-                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-              WHERE c.ConversationId = @conversationId
-                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
-              ORDER BY c.MessageSequence) AS sm;
+        WITH oldest AS
+        (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [orders].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
     END;
 
     /* Once: not if it stands among the last thousand lines. */
@@ -8410,10 +8413,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0358473476e698e9527af61dd908bb113a3c9080936236af41d48fe693f2bfc9''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''a20e5540f0164245d7d23fd7e1b57d1da2d964468c7365ee9d17d936f88e7f16''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''0358473476e698e9527af61dd908bb113a3c9080936236af41d48fe693f2bfc9'');
+    VALUES (N''orders'', N''0.1.0'', N''a20e5540f0164245d7d23fd7e1b57d1da2d964468c7365ee9d17d936f88e7f16'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8584,7 +8587,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0358473476e698e9527af61dd908bb113a3c9080936236af41d48fe693f2bfc9'', NULLIF(@changes, N''''));
+    N''a20e5540f0164245d7d23fd7e1b57d1da2d964468c7365ee9d17d936f88e7f16'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

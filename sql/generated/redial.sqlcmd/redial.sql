@@ -2194,14 +2194,17 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        DELETE sm
-        FROM (SELECT TOP (1) c.ConversationId, c.MessageSequence
-              FROM [$(name)].[SentMessage] AS c
-                  /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
-                  WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-              WHERE c.ConversationId = @conversationId
-                AND @messageType IN (N'''', c.MessageType) AND ISNULL(c.Body, 0x) = ISNULL(@body, 0x)
-              ORDER BY c.MessageSequence) AS sm;
+        WITH oldest AS
+        (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [$(name)].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
     END;
 
     /* Once: not if it stands among the last thousand lines. */
@@ -8215,10 +8218,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''dab0f7657d95899ddbd454372b6b48bfe1734a0f274d0a2b28b455d27835ebd0''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''986f9f8d463d6511b20faff6ce1127f9591857c0a18ee5f9dbccbe8ec4034cd0''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''dab0f7657d95899ddbd454372b6b48bfe1734a0f274d0a2b28b455d27835ebd0'');
+    VALUES (N''$(name)'', N''0.1.0'', N''986f9f8d463d6511b20faff6ce1127f9591857c0a18ee5f9dbccbe8ec4034cd0'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8293,7 +8296,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''dab0f7657d95899ddbd454372b6b48bfe1734a0f274d0a2b28b455d27835ebd0'', NULLIF(@changes, N''''));
+    N''986f9f8d463d6511b20faff6ce1127f9591857c0a18ee5f9dbccbe8ec4034cd0'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
