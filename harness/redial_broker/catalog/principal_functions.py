@@ -58,7 +58,7 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
         "ISTRUSTWORTHY": whole(options["trustworthy"]),
         "COMPARISONSTYLE": whole(196609),
         "ISANSINULLDEFAULT": whole(0),
-        "ISAUTOCLOSE": whole(0),
+        "ISAUTOCLOSE": whole(options.get("auto_close") == "ON"),
         "ISINSTANDBY": whole(0),
         "SQLSORTORDER": whole(52),
         "LCID": whole(1033),

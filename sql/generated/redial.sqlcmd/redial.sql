@@ -68,6 +68,7 @@ DECLARE @found TABLE
     Problem nvarchar(1500) NOT NULL,
     NextStep nvarchar(1000) NOT NULL
 );
+DECLARE @open int = @@TRANCOUNT;        /* before a statement that counts itself */
 DECLARE @here nvarchar(260) = QUOTENAME(DB_NAME());
 DECLARE @me nvarchar(260) = QUOTENAME(USER_NAME());
 
@@ -131,6 +132,30 @@ WHERE d.database_id = DB_ID()
        OR SUSER_SNAME(d.owner_sid) IS NULL
        OR NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N''dbo'' AND dp.sid = d.owner_sid));
 
+/* Committed is then not yet on disk, and a crash loses acknowledged messages (page Control transaction
+   durability). ALLOWED leaves the choice to each COMMIT: ours make none. By a text of its own: 2012 has no such column, and would not compile this. */
+DECLARE @forced bit = 0;
+IF CONVERT(int, PARSENAME(@version, 4)) >= 12
+    EXECUTE sys.sp_executesql N''SELECT @forced = 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2;'',
+        N''@forced bit OUTPUT'', @forced = @forced OUTPUT;
+IF @forced = 1
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50223, CONCAT(@here, N'' has DELAYED_DURABILITY = FORCED: a message that was committed could be lost when the server stops.''),
+        CONCAT(N''ALTER DATABASE '', @here, N'' SET DELAYED_DURABILITY = DISABLED; or ALLOWED, then a sender''''s COMMIT WITH (DELAYED_DURABILITY = ON) is its own risk.''));
+
+/* In a contained database names have a collation of their own, and ours are compared with rows (468; page
+   Contained database collations). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N'' is a contained database of collation '', d.collation_name, N'', and its catalog has another one: names and data could not be compared (468).''),
+    CONCAT(N''ALTER DATABASE '', @here, N'' SET CONTAINMENT = NONE; or use a database that is not contained.'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.containment = 1
+  AND d.collation_name NOT IN (N''Latin1_General_100_CI_AS_WS_KS_SC'', N''Latin1_General_100_CI_AS_KS_WS_SC'');
+
+/* A warning: it works while somebody is connected. usp_Health says so as well. */
+IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+    PRINT CONCAT(N''Warning: '', @here, N'' has AUTO_CLOSE ON. It closes with its last session, and no reader starts until somebody comes. Next: ALTER DATABASE '', @here, N'' SET AUTO_CLOSE OFF;'');
+
 /* ENABLE_BROKER is refused on an availability group (1468, F-483); 10_broker switches it on elsewhere. */
 INSERT INTO @found (Number, Problem, NextStep)
 SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', which is in an availability group, and the server refuses to switch it on there.''),
@@ -139,24 +164,43 @@ SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', which is in an 
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NOT NULL AND @edition <> 8;
 
+/* And beside its original, where the broker of both would have one identity (9772). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50224, CONCAT(N''Service Broker is off in '', @here, N'' and on in '', QUOTENAME(o.name), N'', which has the same broker identity: one is a copy of the other.''),
+    CONCAT(N''if the conversations in '', @here, N'' may go, ALTER DATABASE '', @here, N'' SET NEW_BROKER; which ends them and tells nobody. If it takes the place of the other, ALTER DATABASE '',
+        QUOTENAME(o.name), N'' SET DISABLE_BROKER; first. Then deploy again.'')
+FROM sys.databases AS d
+INNER JOIN sys.databases AS o ON o.service_broker_guid = d.service_broker_guid AND o.database_id <> d.database_id AND o.is_broker_enabled = 1
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND @edition <> 8
+ORDER BY o.name;
+
+/* ALTER DATABASE is refused inside a transaction (226). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', your session has a transaction open, and inside one the server refuses to switch it on.''),
+    CONCAT(N''COMMIT; SET IMPLICIT_TRANSACTIONS OFF; and deploy again; or first, outside of a transaction, ALTER DATABASE '', @here, N'' SET ENABLE_BROKER;'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL AND @edition <> 8
+  AND (@open > 0 OR @@OPTIONS & 2 = 2);
+
 /* ENABLE_BROKER needs the database for itself (F-101), and NO_WAIT gives up at once: who is in the way? Who
-   may not see other sessions (VIEW SERVER STATE) gets the server''s own refusal, from 10_broker. Up to five. */
+   may not see other sessions (VIEW SERVER STATE) gets the server''s own refusal, from 10_broker. Up to five.
+   The server''s own sessions are no users, those that activation starts among them. */
 IF @edition <> 8
    AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL)
-   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID)
+   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1)
 BEGIN
     DECLARE @sessions nvarchar(1200) = N'''';
     DECLARE @session int = 0;
     DECLARE @told int = 0;
     WHILE @told < 5
-          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session)
+          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session)
     BEGIN
         SELECT TOP (1) @session = s.session_id,
             @sessions = CONCAT(@sessions, CASE @sessions WHEN N'''' THEN N'''' ELSE N''; '' END, N''session '', s.session_id, N'', login '', LEFT(s.login_name, 60),
                 N'', host '', LEFT(ISNULL(s.host_name, N''unknown''), 40), N'', program '', LEFT(ISNULL(s.program_name, N''unknown''), 60),
                 N'', since '', CONVERT(nvarchar(19), s.login_time, 120))
         FROM sys.dm_exec_sessions AS s
-        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session
+        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session
         ORDER BY s.session_id;
         SET @told = @told + 1;
     END;
@@ -164,7 +208,7 @@ BEGIN
     SELECT 50226, CONCAT(N''Service Broker is off, and switching it on needs '', @here, N'' for itself, but '', COUNT(*), N'' other sessions are in it: '', @sessions, N''.''),
         N''let them end and deploy again, in a quiet hour; or say how else in database.enable_broker: wait for them (new ones then queue), or immediate, which cuts them off.''
     FROM sys.dm_exec_sessions AS s
-    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID;
+    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1;
 END;
 
 /* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
@@ -1756,6 +1800,21 @@ BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N''database without owner'', DB_NAME(), NULL,
             N''The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.'', NULL);
+    ELSE IF NOT EXISTS (SELECT 1
+                        FROM sys.databases AS d
+                        INNER JOIN sys.database_principals AS dp ON dp.name = N''dbo'' AND dp.sid = d.owner_sid
+                        WHERE d.database_id = DB_ID())
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''database with two owners'', DB_NAME(), @ownerName,
+            N''The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''committed is not durable'', DB_NAME(), N''DELAYED_DURABILITY = FORCED'',
+            N''What was committed is not yet on disk: a message could be lost when the server stops. A member of db_owner runs ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED, or ALLOWED.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (50, N''database closes by itself'', DB_NAME(), N''AUTO_CLOSE ON'',
+            N''It closes with its last session, and no reader starts until somebody comes. A member of db_owner runs ALTER DATABASE CURRENT SET AUTO_CLOSE OFF.'', NULL);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Rights, gate, version                                                                    */
@@ -8145,10 +8204,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d06314d7a5d4085c2f21e00156a9d0470978a0c27ae4d22ae58ed4ffac8b42af''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592'');
+    VALUES (N''$(name)'', N''0.1.0'', N''d06314d7a5d4085c2f21e00156a9d0470978a0c27ae4d22ae58ed4ffac8b42af'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8223,7 +8282,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2c6663e303b69aff4a02c02003be28e51a4a265002256796168a5bd34fd71592'', NULLIF(@changes, N''''));
+    N''d06314d7a5d4085c2f21e00156a9d0470978a0c27ae4d22ae58ed4ffac8b42af'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from tests.installed import rendered, split
 
-from .lab import Lab, configured
 from .agent import AGENT, jobs, run
+from .lab import Lab, configured
 from .test_agent_jobs import CLEANUP
 
 WITH = configured(operations={"agent_job": True, "alert_queue_off": True})

@@ -6,8 +6,8 @@ import pytest
 
 from tests.installed import rendered
 
-from .lab import Lab, configured
 from .agent import AGENT, jobs, run
+from .lab import Lab, configured
 
 CHECK = "EXECUTE audit.usp_CheckHealth"
 
