@@ -1965,7 +1965,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, N''poison messages'', N''[audit].[PoisonAttempt]'', CONCAT(COUNT(*), N'', most rollbacks '', MAX(pa.Attempts)),
-        N''These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'', NULL
+        N''These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.'', NULL
     FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
@@ -4436,6 +4436,7 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -4447,27 +4448,28 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @done (RowId)
-    SELECT r.RowId
+    /* The marks go with their rows, whatever becomes of those in this transaction. */
+    DELETE pa
+    OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
+    INTO @marks (RowId, Attempts, ErrorNumber, ErrorMessage)
     FROM @rows AS r
     INNER JOIN [audit].[PoisonAttempt] AS pa
-            WITH (FORCESEEK)            /* a scan would wait for other dialogs'' rows, under G */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs'' rows, under G */
         ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-        AND pa.MessageType = r.MessageType
-    WHERE pa.Attempts >= 1;
+        AND pa.MessageType = r.MessageType;
 
     IF @@ROWCOUNT > 0
     BEGIN
+        INSERT INTO @done (RowId)
+        SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
+
         INSERT INTO [audit].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N''target'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-            pa.ErrorNumber, pa.ErrorMessage
+            m.ErrorNumber, m.ErrorMessage
         FROM @rows AS r
+        INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
-        INNER JOIN [audit].[PoisonAttempt] AS pa
-                WITH (FORCESEEK)        /* as above */
-            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-            AND pa.MessageType = r.MessageType
         ORDER BY r.RowId;
     END;
 
@@ -6184,9 +6186,12 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @letters TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'''';
     DECLARE @batch int = 1;
-    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
+    /* A range of one, or all of them: no OR, which would read the table for one letter. */
+    DECLARE @behind bigint = ISNULL(@deadLetterId - 1, -1);     /* letters up to here have been looked at */
+    DECLARE @last bigint = ISNULL(@deadLetterId, 9223372036854775807);
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -6232,38 +6237,34 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
 
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
+        /* Looked up holding nothing. On from the last one, each letter is read once: those that stay are not
+           read for every batch anew. */
         DELETE FROM @removed;
+        DELETE FROM @letters;
+        INSERT INTO @letters (DeadLetterId)
+        SELECT TOP (1000) dl.DeadLetterId
+        FROM [audit].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody''s; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL)
+        ORDER BY dl.DeadLetterId;
+        SELECT @batch = COUNT(*), @behind = MAX(l.DeadLetterId) FROM @letters AS l;
 
         BEGIN TRANSACTION;
 
-        IF @deadLetterId IS NOT NULL
-            DELETE dl
-            OUTPUT DELETED.DeadLetterId
-            INTO @removed (DeadLetterId)
-            FROM [audit].[DeadLetter] AS dl
-                /* READPAST: one that is just being written or replayed is somebody''s; nobody waits. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
-            WHERE dl.DeadLetterId = @deadLetterId;
-        ELSE
-            /* On from the last one, each letter is read once: those that stay are not read for every
-               batch anew. */
-            DELETE o
-            OUTPUT DELETED.DeadLetterId
-            INTO @removed (DeadLetterId)
-            FROM
-            (
-                SELECT TOP (1000) dl.DeadLetterId
-                FROM [audit].[DeadLetter] AS dl
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-                WHERE dl.DeadLetterId > @behind
-                  AND dl.AddedUtc <= @before
-                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
-                ORDER BY dl.DeadLetterId
-            ) AS o;
+        DELETE dl
+        OUTPUT DELETED.DeadLetterId
+        INTO @removed (DeadLetterId)
+        FROM [audit].[DeadLetter] AS dl
+            /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        INNER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
+        WHERE dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL;
 
-        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
-
-        IF @batch > 0
+        IF EXISTS (SELECT 1 FROM @removed)
         BEGIN
             SELECT @count = @count + COUNT_BIG(*),
                 @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
@@ -6280,7 +6281,7 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         COMMIT TRANSACTION;
 
         IF @Debug = 1
-            PRINT CONCAT(N''Removed: '', @batch);
+            PRINT CONCAT(N''Looked at: '', @batch, N'', removed so far: '', @count);
     END;
 
     IF @WhatIf = 1
@@ -6288,8 +6289,8 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [audit].[DeadLetter] AS dl
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-        /* A range of one, or all of them: no OR, which would read the table for one letter. */
-        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
           AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
           AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
@@ -6358,7 +6359,6 @@ Example: EXECUTE [audit].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
         SET @errors = @errors + N''@reason must say why, in 1 to 400 characters. '';
 
     DECLARE @below binary(8);
-    DECLARE @young binary(8);
     DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [audit].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
@@ -6373,49 +6373,48 @@ Example: EXECUTE [audit].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
 
     SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
-       batch''s own rows are matters not (F-365). What a late commit left is for next time. A mark of the
-       operator''s may lie ahead: what is not committed yet is not seen by the look below and is young. */
+    DECLARE @from binary(8) = 0x0000000000000000;
+    DECLARE @deleted int = 0;
+    DECLARE @keys TABLE (RowVersion binary(8) NOT NULL PRIMARY KEY, LandedUtc datetime2(3) NOT NULL);
+
+    /* What is not committed yet is behind this, and is young. */
     IF @below > @active
         SET @below = @active;
-
-    SELECT TOP (1) @young = l.RowVersion
-    FROM [audit].[Landing] AS l
-        /* Along the clustered key from its old end; READPAST: waits for nobody. */
-        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
-    ORDER BY l.RowVersion;
-    IF @young < @below
-        SET @below = @young;
-
     IF @Debug = 1
         PRINT CONCAT(N''Older than '', CONVERT(nvarchar(30), @before, 126), N'', RowVersion below '', CONVERT(nvarchar(20), @below, 1));
 
-    /* From the old end; inserts are at the other and never met. */
-    IF @WhatIf = 1
-        SELECT @rows = COUNT_BIG(*)
-        FROM [audit].[Landing] AS l
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
-        WHERE l.RowVersion < @below;
-
-    WHILE @WhatIf = 0 AND @found > 0
+    /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
+       one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
+    WHILE @found > 0
     BEGIN
-        DELETE o
-        FROM
-        (
-            SELECT TOP (@batch) l.RowVersion
-            FROM [audit].[Landing] AS l
-                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
-                   under REPEATABLE READ is passed over too; U would be got and then wait. */
-                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-            WHERE l.RowVersion < @below
-            ORDER BY l.RowVersion
-        ) AS o;
+        DELETE FROM @keys;
+        INSERT INTO @keys (RowVersion, LandedUtc)
+        SELECT TOP (@batch) l.RowVersion, l.LandedUtc
+        FROM [audit].[Landing] AS l
+            /* READPAST, READCOMMITTEDLOCK: waits for nobody; along the clustered key. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+        WHERE l.RowVersion > @from AND l.RowVersion < @below
+        ORDER BY l.RowVersion;
 
-        SET @found = @@ROWCOUNT;
-        SET @rows = @rows + @found;
+        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
+            @from = ISNULL(MAX(k.RowVersion), @from)
+        FROM @keys AS k;
+
+        IF @WhatIf = 1
+            SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
+        ELSE
+        BEGIN
+            DELETE l
+            FROM [audit].[Landing] AS l
+                /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            INNER JOIN @keys AS k ON k.RowVersion = l.RowVersion
+            WHERE k.LandedUtc < @before;
+            SET @deleted = @@ROWCOUNT;
+            SET @rows = @rows + @deleted;
+        END;
         IF @Debug = 1
-            PRINT CONCAT(@found, N'' rows deleted, '', @rows, N'' in all'');
+            PRINT CONCAT(@deleted, N'' rows deleted, '', @rows, N'' in all'');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
@@ -6448,6 +6447,9 @@ BEGIN
     DECLARE @batch int = 1;
     DECLARE @from uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @to uniqueidentifier;
+    DECLARE @oldConversationLog TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @oldErrorLog TABLE (ErrorLogId bigint NOT NULL PRIMARY KEY);
+    DECLARE @oldOperatorLog TABLE (OperatorLogId bigint NOT NULL PRIMARY KEY);
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
@@ -6491,27 +6493,37 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
         SELECT @operatorRows = COUNT_BIG(*) FROM [audit].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.AddedUtc < @longAgo;
     END;
 
-    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
-       TOP would pass over all the rows that stay anew for every batch. */
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc. What is old is
+       looked up holding nothing, looked at again under its lock, and deleted by its key: the rows that stay
+       are not locked. Here and below:
+       XLOCK, READPAST: a row somebody writes, or reads under REPEATABLE READ, is passed over. U, the lock
+       of a DELETE, is got beside such a reader and then waits for X: the purge would be in circles (F-127). */
     WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
         SET @to = NULL;                 /* stays NULL behind the last full slice */
         SELECT @to = cl.Handle
         FROM [audit].[ConversationLog] AS cl
-            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
-            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only a border */
         WHERE cl.Handle > @from
         ORDER BY cl.Handle
         OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
 
-        DELETE cl
+        DELETE FROM @oldConversationLog;
+        INSERT INTO @oldConversationLog (Handle)
+        SELECT cl.Handle
         FROM [audit].[ConversationLog] AS cl
-            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
-               circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only where to look */
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, ''FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF'')
           AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
+
+        DELETE cl
+        FROM [audit].[ConversationLog] AS cl
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)
+        INNER JOIN @oldConversationLog AS h ON h.Handle = cl.Handle
+        WHERE (cl.EndedUtc < @before
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
@@ -6524,9 +6536,16 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) el
-        FROM [audit].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE el.AddedUtc < @before;
+        DELETE FROM @oldErrorLog;
+        INSERT INTO @oldErrorLog (ErrorLogId)
+        SELECT TOP (1000) el.ErrorLogId
+        FROM [audit].[ErrorLog] AS el WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE el.AddedUtc < @before
+        ORDER BY el.ErrorLogId;
+
+        DELETE el
+        FROM [audit].[ErrorLog] AS el WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldErrorLog AS k ON k.ErrorLogId = el.ErrorLogId;
         SET @batch = @@ROWCOUNT;
         SET @errorRows = @errorRows + @batch;
         IF @Debug = 1
@@ -6536,9 +6555,16 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) ol
-        FROM [audit].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE ol.AddedUtc < @longAgo;
+        DELETE FROM @oldOperatorLog;
+        INSERT INTO @oldOperatorLog (OperatorLogId)
+        SELECT TOP (1000) ol.OperatorLogId
+        FROM [audit].[OperatorLog] AS ol WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE ol.AddedUtc < @longAgo
+        ORDER BY ol.OperatorLogId;
+
+        DELETE ol
+        FROM [audit].[OperatorLog] AS ol WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldOperatorLog AS k ON k.OperatorLogId = ol.OperatorLogId;
         SET @batch = @@ROWCOUNT;
         SET @operatorRows = @operatorRows + @batch;
         IF @Debug = 1
@@ -8192,10 +8218,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''a596044b1aa25093635c63c4e6bf1b19fb431631fc3d46ff3ae6ac64f11578cf''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''ecc90156d9f67bff82f5cbf192f2bbe45e56f1046469ac291f050e32257fef4d''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''a596044b1aa25093635c63c4e6bf1b19fb431631fc3d46ff3ae6ac64f11578cf'');
+    VALUES (N''audit'', N''0.1.0'', N''ecc90156d9f67bff82f5cbf192f2bbe45e56f1046469ac291f050e32257fef4d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8270,7 +8296,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''a596044b1aa25093635c63c4e6bf1b19fb431631fc3d46ff3ae6ac64f11578cf'', NULLIF(@changes, N''''));
+    N''ecc90156d9f67bff82f5cbf192f2bbe45e56f1046469ac291f050e32257fef4d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

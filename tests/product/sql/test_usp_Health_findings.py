@@ -75,6 +75,17 @@ def test_rows_that_no_purge_took_in_time_are_named():
     assert found(lab)["landed rows past their time"] == 50
 
 
+def test_a_row_dated_ahead_hides_no_row_that_no_purge_took():
+    lab = Lab(configured(retention={"landing_days": 1}))
+    lab.sa.execute(
+        "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, LandedUtc) "
+        "VALUES (NEWID(), 0, N'x', DATEADD(day, 365, SYSUTCDATETIME()));"
+    )
+    Client(lab).execute(send("0x01"))
+    lab.advance(3 * 86_400)
+    assert found(lab)["landed rows past their time"] == 50
+
+
 def test_messages_that_do_not_land_are_a_figure_first_and_then_a_finding():
     lab = Lab()
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
