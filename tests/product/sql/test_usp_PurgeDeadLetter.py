@@ -85,7 +85,9 @@ def test_a_letter_in_use_is_neither_waited_for_nor_removed(lab):
 READING = "BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.{} WITH (REPEATABLEREAD);"
 
 
-@pytest.mark.parametrize("which", ["@olderThanDays = 0, @includeUnhandled = 1", "@deadLetterId = 1"])
+@pytest.mark.parametrize(
+    "which", ["@olderThanDays = 0, @includeUnhandled = 1", "@deadLetterId = 1"]
+)
 def test_a_letter_somebody_reads_is_not_waited_for_and_goes_next_time(lab, which):
     """U beside the reader's S was got, and then waited for X."""
     reader = Client(lab)
