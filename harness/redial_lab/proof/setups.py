@@ -188,6 +188,9 @@ class Setup:
             "retries: 0 to 3, with delivery exactly_once": self.retries == 0
             or (self.retries <= 3 and self.delivery == "exactly_once"),
             "lifetimes or expiries, not both": not (self.lifetimes and self.expiries),
+            "retire or drain, not with strategy article, which has neither": not (
+                self.strategy == "article" and (self.retire or self.drain)
+            ),
             f"faults: {', '.join(FAULTS)}": set(self.faults) <= set(FAULTS),
         }
         wrong = [rule for rule, holds in checks.items() if not holds]

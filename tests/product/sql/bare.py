@@ -148,17 +148,21 @@ class Bare(Lab):
         return catalog.snapshot(self.rows)
 
     def data(self, schema: str) -> dict[str, list[tuple]]:
-        """Every row of every table of a schema, and every message in its queues."""
+        """Every row of every table of a schema."""
         names = self.rows(
-            "SELECT o.name FROM sys.objects AS o WHERE o.type IN ('U', 'SQ') AND o.schema_id = "
-            f"SCHEMA_ID(N'{schema}') ORDER BY o.name;"
+            "SELECT t.name FROM sys.tables AS t WHERE t.schema_id = "
+            f"SCHEMA_ID(N'{schema}') ORDER BY t.name;"
         )
         return {name: self.rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}
 
-
     def left(self) -> object:
         """All that whoever comes next can see: the catalog, every row, dialog and message."""
-        return catalog.snapshot(self.rows, also=AT_WORK), self.data("audit")
+        queues = self.rows(
+            "SELECT QUOTENAME(SCHEMA_NAME(q.schema_id)) + N'.' + QUOTENAME(q.name) "
+            "FROM sys.service_queues AS q ORDER BY q.name;"
+        )
+        waiting = {name: self.rows(f"SELECT * FROM {name};") for (name,) in queues}
+        return catalog.snapshot(self.rows, also=AT_WORK), self.data("audit"), waiting
 
 
 AT_WORK = {

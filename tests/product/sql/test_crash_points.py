@@ -17,16 +17,16 @@ def test_a_deployment_killed_after_any_batch_is_finished_by_the_next_or_removed(
     """B.3 of the peers: crash points of deploy."""
     empty, wanted, batches = fresh_catalog(None), fresh_catalog(AUDIT), installation(AUDIT)
     bare = Bare()
-    for count in range(0, len(batches), STRIDE):
-        bare.run(batches[count : count + STRIDE])
+    for first in range(0, len(batches), STRIDE):
+        bare.run(batches[first : first + STRIDE])
         state = bare.instance.snapshot()
         bare.deploy(AUDIT)
-        assert catalog.difference(wanted, bare.catalog()) == [], batches[count][:100]
+        assert catalog.difference(wanted, bare.catalog()) == [], batches[first][:100]
         state.restore()
         bare.sa = Client(bare)
         if catalog.difference(empty, bare.catalog()):  # else there is nothing to remove (50142)
             bare.remove(AUDIT)
-        assert catalog.difference(empty, bare.catalog()) == [], batches[count][:100]
+        assert catalog.difference(empty, bare.catalog()) == [], batches[first][:100]
         state.restore()
         bare.sa = Client(bare)
     with capsys.disabled():
