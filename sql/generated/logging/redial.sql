@@ -1378,7 +1378,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/logging/initiator],
              REMOTE_SERVICE_NAME = N''//redial/logging/target'',
              PRIORITY_LEVEL = 3);
-    INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/logging/initiator'');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = N''redial/logging/initiator'')
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/logging/initiator'');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -1402,7 +1404,7 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'63_priorities.priority.sql', 41, NULL, NULL,
+VALUES (N'63_priorities.priority.sql', 43, NULL, NULL,
 N'IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N''redial/logging/target'')
 BEGIN
     SET XACT_ABORT ON;
@@ -1412,7 +1414,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/logging/target],
              REMOTE_SERVICE_NAME = N''//redial/logging/initiator'',
              PRIORITY_LEVEL = 3);
-    INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/logging/target'');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = N''redial/logging/target'')
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/logging/target'');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -7817,10 +7821,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''48fffbfc1108d2477b5db9ad2dd7105614560236db68364876b5b4c9d75dd8dc''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''ae3cc75bc1c657b5e704111649ea119ec099fe2f2c023cf1ae3574db64bdee43''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''48fffbfc1108d2477b5db9ad2dd7105614560236db68364876b5b4c9d75dd8dc'');
+    VALUES (N''logging'', N''0.1.0'', N''ae3cc75bc1c657b5e704111649ea119ec099fe2f2c023cf1ae3574db64bdee43'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8010,7 +8014,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''48fffbfc1108d2477b5db9ad2dd7105614560236db68364876b5b4c9d75dd8dc'', NULLIF(@changes, N''''));
+    N''ae3cc75bc1c657b5e704111649ea119ec099fe2f2c023cf1ae3574db64bdee43'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -1423,7 +1423,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/orders/initiator],
              REMOTE_SERVICE_NAME = N''//redial/orders/target'',
              PRIORITY_LEVEL = 8);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/initiator'');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = N''redial/orders/initiator'')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/initiator'');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -1447,7 +1449,7 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'63_priorities.priority.sql', 41, NULL, NULL,
+VALUES (N'63_priorities.priority.sql', 43, NULL, NULL,
 N'IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N''redial/orders/target'')
 BEGIN
     SET XACT_ABORT ON;
@@ -1457,7 +1459,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/orders/target],
              REMOTE_SERVICE_NAME = N''//redial/orders/initiator'',
              PRIORITY_LEVEL = 8);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/target'');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = N''redial/orders/target'')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/target'');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -8432,10 +8436,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''f38343cede46e23d4a266c0798de22850c3c5271ea5feee5dbbc3b50c375042b''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''2c56dda47105a2404dcc5d5aef844d6963ceecb7bd7a832c5c688b791bfc4318''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''f38343cede46e23d4a266c0798de22850c3c5271ea5feee5dbbc3b50c375042b'');
+    VALUES (N''orders'', N''0.1.0'', N''2c56dda47105a2404dcc5d5aef844d6963ceecb7bd7a832c5c688b791bfc4318'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8623,7 +8627,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''f38343cede46e23d4a266c0798de22850c3c5271ea5feee5dbbc3b50c375042b'', NULLIF(@changes, N''''));
+    N''2c56dda47105a2404dcc5d5aef844d6963ceecb7bd7a832c5c688b791bfc4318'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
