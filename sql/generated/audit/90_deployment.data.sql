@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ecc90156d9f67bff82f5cbf192f2bbe45e56f1046469ac291f050e32257fef4d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'fcde541ca13f0c51c2c6e9c6fced7bc0ee929ade0804b4446385e5e7ca42cc4c'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ecc90156d9f67bff82f5cbf192f2bbe45e56f1046469ac291f050e32257fef4d');
+    VALUES (N'audit', N'0.1.0', N'fcde541ca13f0c51c2c6e9c6fced7bc0ee929ade0804b4446385e5e7ca42cc4c');
 END;
 GO

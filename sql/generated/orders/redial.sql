@@ -6289,7 +6289,24 @@ SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 2
     N''''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'''', NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;'', 1);
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;'', 1),
+        (10, N''Agent jobs'', N''/* An Agent that stands tells nobody: when each job ran last, in the server''''s local time (page sysjobservers). Late
+   is an hour, or two of its turns. The health job fails on purpose. */
+IF ISNULL(HAS_PERMS_BY_NAME(N''''msdb.dbo.sysjobs'''', N''''OBJECT'''', N''''SELECT''''), 0) = 0
+   OR ISNULL(HAS_PERMS_BY_NAME(N''''msdb.dbo.sysjobservers'''', N''''OBJECT'''', N''''SELECT''''), 0) = 0
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 150, N''''not looked at'''', N''''Agent jobs'''', NULL, N''''No Agent here, or no right to read msdb, so whether the jobs run cannot be seen. A sysadmin runs this report, or looks at their history.'''', NULL;
+ELSE
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, CASE WHEN l.IsLate = 1 THEN N''''job does not run'''' ELSE N''''job failed'''' END, j.name, CONCAT(N''''last run '''', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''''never''''), CASE j.enabled WHEN 0 THEN N'''', disabled'''' ELSE N'''''''' END),
+        CASE WHEN l.IsLate = 1 THEN N''''SQL Server Agent stands, or the job is disabled or has no schedule. A sysadmin starts it.'''' ELSE N''''A sysadmin looks at its history: the message says why.'''' END, NULL
+    FROM (VALUES (N''''retire'''', 60), (N''''health'''', 60), (N''''purge poison'''', 2880), (N''''purge logs'''', 2880), (N''''purge send ledger'''', 2880)) AS t(Task, LateMinutes)
+    INNER JOIN msdb.dbo.sysjobs AS j ON j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''''Redial orders: '''', t.Task, N'''', '''', DB_NAME()), 128)
+    LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
+    CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
+                            CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
+    CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''''health'''');'', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
@@ -6298,7 +6315,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
     REVERT;
     IF @blind = 1
     BEGIN
-        DELETE FROM @parts WHERE IsOfServer = 1;
+        DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N''not looked at'', N''queue monitors, running readers'', NULL,
             N''You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.'');
@@ -8436,10 +8453,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2c56dda47105a2404dcc5d5aef844d6963ceecb7bd7a832c5c688b791bfc4318''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''ddc65971a69d5ae1d11301647dad09ddf96f5adadea5e2d85c36a71c9ad73e57''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''2c56dda47105a2404dcc5d5aef844d6963ceecb7bd7a832c5c688b791bfc4318'');
+    VALUES (N''orders'', N''0.1.0'', N''ddc65971a69d5ae1d11301647dad09ddf96f5adadea5e2d85c36a71c9ad73e57'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8627,7 +8644,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2c56dda47105a2404dcc5d5aef844d6963ceecb7bd7a832c5c688b791bfc4318'', NULLIF(@changes, N''''));
+    N''ddc65971a69d5ae1d11301647dad09ddf96f5adadea5e2d85c36a71c9ad73e57'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

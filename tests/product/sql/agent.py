@@ -15,7 +15,11 @@ from .lab import Client, Lab
 
 AGENT = """
 CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, schedule nvarchar(200),
-    description nvarchar(512), owner nvarchar(128), told nvarchar(200));
+    description nvarchar(512), owner nvarchar(128), told nvarchar(200),
+    job_id uniqueidentifier NOT NULL DEFAULT NEWID(), date_created datetime NOT NULL DEFAULT GETDATE(),
+    enabled tinyint NOT NULL DEFAULT 1);
+CREATE TABLE dbo.sysjobservers (job_id uniqueidentifier PRIMARY KEY, last_run_outcome tinyint,
+    last_run_date int, last_run_time int);
 CREATE TABLE dbo.steps (job nvarchar(128), step_id int, database_name nvarchar(128),
     command nvarchar(max), on_success int, on_fail int, PRIMARY KEY (job, step_id));
 CREATE TABLE dbo.history (instance_id int IDENTITY PRIMARY KEY, job nvarchar(128), step_id int,
@@ -23,6 +27,8 @@ CREATE TABLE dbo.history (instance_id int IDENTITY PRIMARY KEY, job nvarchar(128
 GO
 CREATE VIEW dbo.sysjobs_view AS
 SELECT name, description, SUSER_SID(owner) AS owner_sid FROM dbo.jobs;
+GO
+CREATE VIEW dbo.sysjobs AS SELECT job_id, name, enabled, date_created FROM dbo.jobs;
 GO
 CREATE PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @owner_login_name nvarchar(128),
     @description nvarchar(512) AS
@@ -58,7 +64,8 @@ IF @notify_email_operator_name NOT LIKE N'%on duty'
 UPDATE dbo.jobs SET told = CONCAT(@notify_level_email, N': ', @notify_email_operator_name)
 WHERE name = @job_name;
 GO
-CREATE PROCEDURE dbo.sp_add_jobserver @job_name nvarchar(128), @server_name nvarchar(128) AS RETURN;
+CREATE PROCEDURE dbo.sp_add_jobserver @job_name nvarchar(128), @server_name nvarchar(128) AS
+INSERT INTO dbo.sysjobservers SELECT job_id, 5, 0, 0 FROM dbo.jobs WHERE name = @job_name;
 GO
 CREATE PROCEDURE dbo.sp_delete_job @job_name nvarchar(128) AS
 DELETE FROM dbo.jobs WHERE name = @job_name;
@@ -151,3 +158,12 @@ class Agent:
             "INSERT INTO msdb.dbo.history (job, step_id, run_status, message) "
             f"VALUES (N'{job}', {step}, {status}, N'{text}');"
         )
+        if step == 0:
+            self.client.execute(
+                f"UPDATE s SET last_run_outcome = {status}, "
+                "last_run_date = CONVERT(int, CONVERT(char(8), GETDATE(), 112)), "
+                "last_run_time = DATEPART(hour, GETDATE()) * 10000 "
+                "+ DATEPART(minute, GETDATE()) * 100 + DATEPART(second, GETDATE()) "
+                "FROM msdb.dbo.sysjobservers AS s "
+                f"INNER JOIN msdb.dbo.jobs AS j ON j.job_id = s.job_id WHERE j.name = N'{job}';"
+            )

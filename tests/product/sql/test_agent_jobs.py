@@ -405,3 +405,45 @@ def test_the_jobs_of_an_earlier_version_get_the_one_step(agent):
     assert agent.rows(steps.format(RETIRE)) == [(1, 1, 2)]
     agent.sa.execute("DROP PROCEDURE audit.usp_RetireIdle;")
     assert Agent(agent).start(RETIRE) is False
+
+
+# ---------------------------------------------------------------------- history
+def told(lab: Lab) -> dict[str, tuple[str, str]]:
+    """Of the jobs: finding and figure, by task."""
+    rows = lab.rows("EXECUTE audit.usp_Health;")
+    return {
+        row[2].removeprefix("Redial audit: ").removesuffix(", lab"): (row[1], row[3])
+        for row in rows
+        if row[1] in ("job does not run", "job failed")
+    }
+
+
+def test_health_tells_of_an_agent_that_stands_and_of_jobs_that_fail(agent):
+    """Nothing else does: a job that is not started reports nothing."""
+    agents = Agent(agent)
+    assert told(agent) == {}, "they are just made"
+    agent.instance.clock.advance(50 * 60)
+    assert agents.start(RETIRE) is True
+    agent.instance.clock.advance(50 * 60)
+    assert told(agent) == {"health": ("job does not run", "last run never")}
+    agent.instance.clock.advance(2 * 86_400)
+    late = told(agent)
+    assert len(late) == 7 and {finding for finding, _ in late.values()} == {"job does not run"}
+    assert late["retire"][1].startswith("last run 2026-")
+    # 1. it goes again, and one of them fails
+    agent.sa.execute("DROP PROCEDURE audit.usp_PurgeLogs;")
+    for job in jobs(agent):
+        agents.start(job)
+    assert {task: finding for task, (finding, _) in told(agent).items()} == {
+        "purge logs": "job failed",
+        "purge landing": "job failed",  # no reader has acknowledged anything
+    }
+    agent.sa.execute("UPDATE msdb.dbo.jobs SET enabled = 0;")
+    agent.instance.clock.advance(3 * 86_400)
+    assert told(agent)["retire"][1].endswith(", disabled")
+
+
+def test_who_may_not_read_msdb_is_told_that_the_jobs_were_not_looked_at(agent):
+    agent.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    rows = agent.rows("EXECUTE AS USER = N'ops'; EXECUTE audit.usp_Health; REVERT;")
+    assert [row[0] for row in rows if row[2] == "Agent jobs"] == [150]
