@@ -78,7 +78,7 @@ def test_both_databases_are_installed_verified_and_removed(connect):
         connect,
         f"INSERT INTO {there} (Side, ConversationHandle, MessageSequence) VALUES (N'target', NEWID(), 7);",
     )
-    with pytest.raises(DeployError, match="target/purge_data.sql, counting.*Msg 50143"):
+    with pytest.raises(DeployError, match=r"target/purge_data\.sql, counting.*Msg 50143"):
         uninstall(CONFIG, connect, purge_data=True)
     assert verify(CONFIG, connect) == []  # neither side was touched
     done = uninstall(CONFIG, connect, purge_data=True, purge_rows=1_000_000)
