@@ -59,6 +59,7 @@ DECLARE @found TABLE
     Problem nvarchar(1500) NOT NULL,
     NextStep nvarchar(1000) NOT NULL
 );
+DECLARE @open int = @@TRANCOUNT;        /* before a statement that counts itself */
 DECLARE @here nvarchar(260) = QUOTENAME(DB_NAME());
 DECLARE @me nvarchar(260) = QUOTENAME(USER_NAME());
 
@@ -122,6 +123,30 @@ WHERE d.database_id = DB_ID()
        OR SUSER_SNAME(d.owner_sid) IS NULL
        OR NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N''dbo'' AND dp.sid = d.owner_sid));
 
+/* Committed is then not yet on disk, and a crash loses acknowledged messages (page Control transaction
+   durability). ALLOWED leaves the choice to each COMMIT: ours make none. By a text of its own: 2012 has no such column, and would not compile this. */
+DECLARE @forced bit = 0;
+IF CONVERT(int, PARSENAME(@version, 4)) >= 12
+    EXECUTE sys.sp_executesql N''SELECT @forced = 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2;'',
+        N''@forced bit OUTPUT'', @forced = @forced OUTPUT;
+IF @forced = 1
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50223, CONCAT(@here, N'' has DELAYED_DURABILITY = FORCED: a message that was committed could be lost when the server stops.''),
+        CONCAT(N''ALTER DATABASE '', @here, N'' SET DELAYED_DURABILITY = DISABLED; or ALLOWED, then a sender''''s COMMIT WITH (DELAYED_DURABILITY = ON) is its own risk.''));
+
+/* In a contained database names have a collation of their own, and ours are compared with rows (468; page
+   Contained database collations). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N'' is a contained database of collation '', d.collation_name, N'', and its catalog has another one: names and data could not be compared (468).''),
+    CONCAT(N''ALTER DATABASE '', @here, N'' SET CONTAINMENT = NONE; or use a database that is not contained.'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.containment = 1
+  AND d.collation_name NOT IN (N''Latin1_General_100_CI_AS_WS_KS_SC'', N''Latin1_General_100_CI_AS_KS_WS_SC'');
+
+/* A warning: it works while somebody is connected. usp_Health says so as well. */
+IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+    PRINT CONCAT(N''Warning: '', @here, N'' has AUTO_CLOSE ON. It closes with its last session, and no reader starts until somebody comes. Next: ALTER DATABASE '', @here, N'' SET AUTO_CLOSE OFF;'');
+
 /* ENABLE_BROKER is refused on an availability group (1468, F-483); 10_broker switches it on elsewhere. */
 INSERT INTO @found (Number, Problem, NextStep)
 SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', which is in an availability group, and the server refuses to switch it on there.''),
@@ -130,24 +155,43 @@ SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', which is in an 
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NOT NULL AND @edition <> 8;
 
+/* And beside its original, where the broker of both would have one identity (9772). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50224, CONCAT(N''Service Broker is off in '', @here, N'' and on in '', QUOTENAME(o.name), N'', which has the same broker identity: one is a copy of the other.''),
+    CONCAT(N''if the conversations in '', @here, N'' may go, ALTER DATABASE '', @here, N'' SET NEW_BROKER; which ends them and tells nobody. If it takes the place of the other, ALTER DATABASE '',
+        QUOTENAME(o.name), N'' SET DISABLE_BROKER; first. Then deploy again.'')
+FROM sys.databases AS d
+INNER JOIN sys.databases AS o ON o.service_broker_guid = d.service_broker_guid AND o.database_id <> d.database_id AND o.is_broker_enabled = 1
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND @edition <> 8
+ORDER BY o.name;
+
+/* ALTER DATABASE is refused inside a transaction (226). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', your session has a transaction open, and inside one the server refuses to switch it on.''),
+    CONCAT(N''COMMIT; SET IMPLICIT_TRANSACTIONS OFF; and deploy again; or first, outside of a transaction, ALTER DATABASE '', @here, N'' SET ENABLE_BROKER;'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL AND @edition <> 8
+  AND (@open > 0 OR @@OPTIONS & 2 = 2);
+
 /* ENABLE_BROKER needs the database for itself (F-101), and NO_WAIT gives up at once: who is in the way? Who
-   may not see other sessions (VIEW SERVER STATE) gets the server''s own refusal, from 10_broker. Up to five. */
+   may not see other sessions (VIEW SERVER STATE) gets the server''s own refusal, from 10_broker. Up to five.
+   The server''s own sessions are no users, those that activation starts among them. */
 IF @edition <> 8
    AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL)
-   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID)
+   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1)
 BEGIN
     DECLARE @sessions nvarchar(1200) = N'''';
     DECLARE @session int = 0;
     DECLARE @told int = 0;
     WHILE @told < 5
-          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session)
+          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session)
     BEGIN
         SELECT TOP (1) @session = s.session_id,
             @sessions = CONCAT(@sessions, CASE @sessions WHEN N'''' THEN N'''' ELSE N''; '' END, N''session '', s.session_id, N'', login '', LEFT(s.login_name, 60),
                 N'', host '', LEFT(ISNULL(s.host_name, N''unknown''), 40), N'', program '', LEFT(ISNULL(s.program_name, N''unknown''), 60),
                 N'', since '', CONVERT(nvarchar(19), s.login_time, 120))
         FROM sys.dm_exec_sessions AS s
-        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session
+        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session
         ORDER BY s.session_id;
         SET @told = @told + 1;
     END;
@@ -155,7 +199,7 @@ BEGIN
     SELECT 50226, CONCAT(N''Service Broker is off, and switching it on needs '', @here, N'' for itself, but '', COUNT(*), N'' other sessions are in it: '', @sessions, N''.''),
         N''let them end and deploy again, in a quiet hour; or say how else in database.enable_broker: wait for them (new ones then queue), or immediate, which cuts them off.''
     FROM sys.dm_exec_sessions AS s
-    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID;
+    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1;
 END;
 
 /* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
@@ -1773,6 +1817,21 @@ BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N''database without owner'', DB_NAME(), NULL,
             N''The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.'', NULL);
+    ELSE IF NOT EXISTS (SELECT 1
+                        FROM sys.databases AS d
+                        INNER JOIN sys.database_principals AS dp ON dp.name = N''dbo'' AND dp.sid = d.owner_sid
+                        WHERE d.database_id = DB_ID())
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''database with two owners'', DB_NAME(), @ownerName,
+            N''The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''committed is not durable'', DB_NAME(), N''DELAYED_DURABILITY = FORCED'',
+            N''What was committed is not yet on disk: a message could be lost when the server stops. A member of db_owner runs ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED, or ALLOWED.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (50, N''database closes by itself'', DB_NAME(), N''AUTO_CLOSE ON'',
+            N''It closes with its last session, and no reader starts until somebody comes. A member of db_owner runs ALTER DATABASE CURRENT SET AUTO_CLOSE OFF.'', NULL);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Rights, gate, version                                                                    */
@@ -1932,7 +1991,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, N''poison messages'', N''[etl].[PoisonAttempt]'', CONCAT(COUNT(*), N'', most rollbacks '', MAX(pa.Attempts)),
-        N''These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'', NULL
+        N''These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.'', NULL
     FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
@@ -1953,7 +2012,9 @@ BEGIN
     SELECT 50, N''landed rows past their time'', N''[etl].[Landing]'', CONCAT(N''first '', CONVERT(nvarchar(19), la.LandedUtc, 120), N'' UTC''),
         N''[retention] keeps 14 days: the purge job does not run.'',
         N''EXECUTE [etl].[usp_PurgeLanding] @reason = N''''usp_Health: past its time'''', @WhatIf = 0;''
-    FROM (SELECT TOP (1) x.LandedUtc FROM [etl].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
+    /* Not the first alone: a clock that was ahead may have dated it. */
+    FROM (SELECT MIN(x.LandedUtc) AS LandedUtc
+          FROM (SELECT TOP (1000) y.LandedUtc FROM [etl].[Landing] AS y WITH (NOLOCK) WHERE y.LandedUtc <= @now ORDER BY y.RowVersion) AS x) AS la
     WHERE la.LandedUtc < DATEADD(day, -15, @now);
 
     RETURN;
@@ -4562,6 +4623,7 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @ids TABLE (Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY, RowId int NOT NULL, MessageId uniqueidentifier NOT NULL);
     DECLARE @position int = 0;
     DECLARE @messageId uniqueidentifier;
@@ -4576,27 +4638,28 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @done (RowId)
-    SELECT r.RowId
+    /* The marks go with their rows, whatever becomes of those in this transaction. */
+    DELETE pa
+    OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
+    INTO @marks (RowId, Attempts, ErrorNumber, ErrorMessage)
     FROM @rows AS r
     INNER JOIN [etl].[PoisonAttempt] AS pa
-            WITH (FORCESEEK)            /* a scan would wait for other dialogs'' rows, under G */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs'' rows, under G */
         ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-        AND pa.MessageType = r.MessageType
-    WHERE pa.Attempts >= 1;
+        AND pa.MessageType = r.MessageType;
 
     IF @@ROWCOUNT > 0
     BEGIN
+        INSERT INTO @done (RowId)
+        SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
+
         INSERT INTO [etl].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N''target'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-            pa.ErrorNumber, pa.ErrorMessage
+            m.ErrorNumber, m.ErrorMessage
         FROM @rows AS r
+        INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
-        INNER JOIN [etl].[PoisonAttempt] AS pa
-                WITH (FORCESEEK)        /* as above */
-            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-            AND pa.MessageType = r.MessageType
         ORDER BY r.RowId;
     END;
 
@@ -6272,7 +6335,24 @@ SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 2
     N''''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'''', NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;'', 1);
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;'', 1),
+        (10, N''Agent jobs'', N''/* An Agent that stands tells nobody: when each job ran last, in the server''''s local time (page sysjobservers). Late
+   is an hour, or two of its turns. The health job fails on purpose. */
+IF ISNULL(HAS_PERMS_BY_NAME(N''''msdb.dbo.sysjobs'''', N''''OBJECT'''', N''''SELECT''''), 0) = 0
+   OR ISNULL(HAS_PERMS_BY_NAME(N''''msdb.dbo.sysjobservers'''', N''''OBJECT'''', N''''SELECT''''), 0) = 0
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 150, N''''not looked at'''', N''''Agent jobs'''', NULL, N''''No Agent here, or no right to read msdb, so whether the jobs run cannot be seen. A sysadmin runs this report, or looks at their history.'''', NULL;
+ELSE
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, CASE WHEN l.IsLate = 1 THEN N''''job does not run'''' ELSE N''''job failed'''' END, j.name, CONCAT(N''''last run '''', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''''never''''), CASE j.enabled WHEN 0 THEN N'''', disabled'''' ELSE N'''''''' END),
+        CASE WHEN l.IsLate = 1 THEN N''''SQL Server Agent stands, or the job is disabled or has no schedule. A sysadmin starts it.'''' ELSE N''''A sysadmin looks at its history: the message says why.'''' END, NULL
+    FROM (VALUES (N''''retire'''', 60), (N''''health'''', 60), (N''''purge landing'''', 2880), (N''''purge inbox'''', 2880), (N''''purge poison'''', 2880), (N''''purge logs'''', 2880), (N''''purge send ledger'''', 2880)) AS t(Task, LateMinutes)
+    INNER JOIN msdb.dbo.sysjobs AS j ON j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''''Redial etl: '''', t.Task, N'''', '''', DB_NAME()), 128)
+    LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
+    CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
+                            CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
+    CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''''health'''');'', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
@@ -6281,7 +6361,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
     REVERT;
     IF @blind = 1
     BEGIN
-        DELETE FROM @parts WHERE IsOfServer = 1;
+        DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N''not looked at'', N''queue monitors, running readers'', NULL,
             N''You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.'');
@@ -6342,9 +6422,12 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @letters TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'''';
     DECLARE @batch int = 1;
-    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
+    /* A range of one, or all of them: no OR, which would read the table for one letter. */
+    DECLARE @behind bigint = ISNULL(@deadLetterId - 1, -1);     /* letters up to here have been looked at */
+    DECLARE @last bigint = ISNULL(@deadLetterId, 9223372036854775807);
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -6390,38 +6473,34 @@ Example: EXECUTE [etl].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'''
 
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
+        /* Looked up holding nothing. On from the last one, each letter is read once: those that stay are not
+           read for every batch anew. */
         DELETE FROM @removed;
+        DELETE FROM @letters;
+        INSERT INTO @letters (DeadLetterId)
+        SELECT TOP (1000) dl.DeadLetterId
+        FROM [etl].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody''s; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL)
+        ORDER BY dl.DeadLetterId;
+        SELECT @batch = COUNT(*), @behind = MAX(l.DeadLetterId) FROM @letters AS l;
 
         BEGIN TRANSACTION;
 
-        IF @deadLetterId IS NOT NULL
-            DELETE dl
-            OUTPUT DELETED.DeadLetterId
-            INTO @removed (DeadLetterId)
-            FROM [etl].[DeadLetter] AS dl
-                /* READPAST: one that is just being written or replayed is somebody''s; nobody waits. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
-            WHERE dl.DeadLetterId = @deadLetterId;
-        ELSE
-            /* On from the last one, each letter is read once: those that stay are not read for every
-               batch anew. */
-            DELETE o
-            OUTPUT DELETED.DeadLetterId
-            INTO @removed (DeadLetterId)
-            FROM
-            (
-                SELECT TOP (1000) dl.DeadLetterId
-                FROM [etl].[DeadLetter] AS dl
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-                WHERE dl.DeadLetterId > @behind
-                  AND dl.AddedUtc <= @before
-                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
-                ORDER BY dl.DeadLetterId
-            ) AS o;
+        DELETE dl
+        OUTPUT DELETED.DeadLetterId
+        INTO @removed (DeadLetterId)
+        FROM [etl].[DeadLetter] AS dl
+            /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        INNER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
+        WHERE dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL;
 
-        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
-
-        IF @batch > 0
+        IF EXISTS (SELECT 1 FROM @removed)
         BEGIN
             SELECT @count = @count + COUNT_BIG(*),
                 @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
@@ -6438,7 +6517,7 @@ Example: EXECUTE [etl].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'''
         COMMIT TRANSACTION;
 
         IF @Debug = 1
-            PRINT CONCAT(N''Removed: '', @batch);
+            PRINT CONCAT(N''Looked at: '', @batch, N'', removed so far: '', @count);
     END;
 
     IF @WhatIf = 1
@@ -6446,8 +6525,8 @@ Example: EXECUTE [etl].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'''
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [etl].[DeadLetter] AS dl
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-        /* A range of one, or all of them: no OR, which would read the table for one letter. */
-        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
           AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
           AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
@@ -6621,7 +6700,6 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
         SET @errors = @errors + N''@reason must say why, in 1 to 400 characters. '';
 
     DECLARE @below binary(8);
-    DECLARE @young binary(8);
     DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [etl].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
@@ -6636,49 +6714,48 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
 
     SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
-       batch''s own rows are matters not (F-365). What a late commit left is for next time. A mark of the
-       operator''s may lie ahead: what is not committed yet is not seen by the look below and is young. */
+    DECLARE @from binary(8) = 0x0000000000000000;
+    DECLARE @deleted int = 0;
+    DECLARE @keys TABLE (RowVersion binary(8) NOT NULL PRIMARY KEY, LandedUtc datetime2(3) NOT NULL);
+
+    /* What is not committed yet is behind this, and is young. */
     IF @below > @active
         SET @below = @active;
-
-    SELECT TOP (1) @young = l.RowVersion
-    FROM [etl].[Landing] AS l
-        /* Along the clustered key from its old end; READPAST: waits for nobody. */
-        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
-    ORDER BY l.RowVersion;
-    IF @young < @below
-        SET @below = @young;
-
     IF @Debug = 1
         PRINT CONCAT(N''Older than '', CONVERT(nvarchar(30), @before, 126), N'', RowVersion below '', CONVERT(nvarchar(20), @below, 1));
 
-    /* From the old end; inserts are at the other and never met. */
-    IF @WhatIf = 1
-        SELECT @rows = COUNT_BIG(*)
-        FROM [etl].[Landing] AS l
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
-        WHERE l.RowVersion < @below;
-
-    WHILE @WhatIf = 0 AND @found > 0
+    /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
+       one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
+    WHILE @found > 0
     BEGIN
-        DELETE o
-        FROM
-        (
-            SELECT TOP (@batch) l.RowVersion
-            FROM [etl].[Landing] AS l
-                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
-                   under REPEATABLE READ is passed over too; U would be got and then wait. */
-                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-            WHERE l.RowVersion < @below
-            ORDER BY l.RowVersion
-        ) AS o;
+        DELETE FROM @keys;
+        INSERT INTO @keys (RowVersion, LandedUtc)
+        SELECT TOP (@batch) l.RowVersion, l.LandedUtc
+        FROM [etl].[Landing] AS l
+            /* READPAST, READCOMMITTEDLOCK: waits for nobody; along the clustered key. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+        WHERE l.RowVersion > @from AND l.RowVersion < @below
+        ORDER BY l.RowVersion;
 
-        SET @found = @@ROWCOUNT;
-        SET @rows = @rows + @found;
+        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
+            @from = ISNULL(MAX(k.RowVersion), @from)
+        FROM @keys AS k;
+
+        IF @WhatIf = 1
+            SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
+        ELSE
+        BEGIN
+            DELETE l
+            FROM [etl].[Landing] AS l
+                /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            INNER JOIN @keys AS k ON k.RowVersion = l.RowVersion
+            WHERE k.LandedUtc < @before;
+            SET @deleted = @@ROWCOUNT;
+            SET @rows = @rows + @deleted;
+        END;
         IF @Debug = 1
-            PRINT CONCAT(@found, N'' rows deleted, '', @rows, N'' in all'');
+            PRINT CONCAT(@deleted, N'' rows deleted, '', @rows, N'' in all'');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
@@ -6711,6 +6788,9 @@ BEGIN
     DECLARE @batch int = 1;
     DECLARE @from uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @to uniqueidentifier;
+    DECLARE @oldConversationLog TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @oldErrorLog TABLE (ErrorLogId bigint NOT NULL PRIMARY KEY);
+    DECLARE @oldOperatorLog TABLE (OperatorLogId bigint NOT NULL PRIMARY KEY);
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
@@ -6754,27 +6834,37 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
         SELECT @operatorRows = COUNT_BIG(*) FROM [etl].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.AddedUtc < @longAgo;
     END;
 
-    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
-       TOP would pass over all the rows that stay anew for every batch. */
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc. What is old is
+       looked up holding nothing, looked at again under its lock, and deleted by its key: the rows that stay
+       are not locked. Here and below:
+       XLOCK, READPAST: a row somebody writes, or reads under REPEATABLE READ, is passed over. U, the lock
+       of a DELETE, is got beside such a reader and then waits for X: the purge would be in circles (F-127). */
     WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
         SET @to = NULL;                 /* stays NULL behind the last full slice */
         SELECT @to = cl.Handle
         FROM [etl].[ConversationLog] AS cl
-            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
-            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only a border */
         WHERE cl.Handle > @from
         ORDER BY cl.Handle
         OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
 
-        DELETE cl
+        DELETE FROM @oldConversationLog;
+        INSERT INTO @oldConversationLog (Handle)
+        SELECT cl.Handle
         FROM [etl].[ConversationLog] AS cl
-            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
-               circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only where to look */
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, ''FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF'')
           AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
+
+        DELETE cl
+        FROM [etl].[ConversationLog] AS cl
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)
+        INNER JOIN @oldConversationLog AS h ON h.Handle = cl.Handle
+        WHERE (cl.EndedUtc < @before
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
@@ -6787,9 +6877,16 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) el
-        FROM [etl].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE el.AddedUtc < @before;
+        DELETE FROM @oldErrorLog;
+        INSERT INTO @oldErrorLog (ErrorLogId)
+        SELECT TOP (1000) el.ErrorLogId
+        FROM [etl].[ErrorLog] AS el WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE el.AddedUtc < @before
+        ORDER BY el.ErrorLogId;
+
+        DELETE el
+        FROM [etl].[ErrorLog] AS el WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldErrorLog AS k ON k.ErrorLogId = el.ErrorLogId;
         SET @batch = @@ROWCOUNT;
         SET @errorRows = @errorRows + @batch;
         IF @Debug = 1
@@ -6799,9 +6896,16 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) ol
-        FROM [etl].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE ol.AddedUtc < @longAgo;
+        DELETE FROM @oldOperatorLog;
+        INSERT INTO @oldOperatorLog (OperatorLogId)
+        SELECT TOP (1000) ol.OperatorLogId
+        FROM [etl].[OperatorLog] AS ol WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE ol.AddedUtc < @longAgo
+        ORDER BY ol.OperatorLogId;
+
+        DELETE ol
+        FROM [etl].[OperatorLog] AS ol WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldOperatorLog AS k ON k.OperatorLogId = ol.OperatorLogId;
         SET @batch = @@ROWCOUNT;
         SET @operatorRows = @operatorRows + @batch;
         IF @Debug = 1
@@ -8463,10 +8567,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''2feb79b2f57e25a873aff263db21ed6c751ed010465b0d7410e138cff9ff64c3''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8'');
+    VALUES (N''etl'', N''0.1.0'', N''2feb79b2f57e25a873aff263db21ed6c751ed010465b0d7410e138cff9ff64c3'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8478,15 +8582,11 @@ N'/* SQL Server Agent jobs, where there is an Agent and we may make jobs; else w
    - Owner: a member of sysadmin makes jobs for sa (SID 0x01, whatever its name) that run as the module
      user, so nothing runs as whoever happened to deploy, nor stops when that login goes. Anybody else can
      only make jobs of his own, which run as himself (page sp_add_jobstep, @database_user_name).
-   - Step 1, in master: on a secondary of an availability group it fails, and that ends the job with
-     success. Where there is no group it answers NULL. */
+   - One step, in master: on a secondary replica the database itself may let nobody in. */
 DECLARE @jobs TABLE (Task nvarchar(60) NOT NULL PRIMARY KEY, Command nvarchar(400) NOT NULL, Minutes int NOT NULL);
 DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @guard nvarchar(600) = CONCAT(N''IF sys.fn_hadr_is_primary_replica(N'''''', REPLACE(DB_NAME(), N'''''''', N''''''''''''),
-    N'''''') = 0 THROW 50227, N''''This is a secondary replica: the job runs on the primary. Nothing to do here.'''', 1;'');
 DECLARE @mayAll bit = ISNULL(IS_SRVROLEMEMBER(N''sysadmin''), 0);
 DECLARE @owner nvarchar(128) = SUSER_SNAME();
-DECLARE @user nvarchar(128) = NULL;
 DECLARE @task nvarchar(60);
 DECLARE @command nvarchar(400);
 DECLARE @minutes int;
@@ -8495,8 +8595,9 @@ DECLARE @subday int;
 DECLARE @start int;
 DECLARE @job nvarchar(128);
 DECLARE @note nvarchar(2048);
+DECLARE @step nvarchar(max);
 IF @mayAll = 1
-    SELECT @owner = ISNULL(SUSER_SNAME(0x01), @owner), @user = N''etl_module'';
+    SET @owner = ISNULL(SUSER_SNAME(0x01), @owner);
 
 /* Task, command, minutes between two runs; 0: once a day. */
 INSERT INTO @jobs (Task, Command, Minutes)
@@ -8514,13 +8615,32 @@ BEGIN
     DELETE FROM @jobs WHERE Task = @task;
     SELECT @job = LEFT(CONCAT(N''Redial etl: '', @task, N'', '', @database), 128),
         @often = CASE @minutes WHEN 0 THEN N''once a day'' ELSE CONCAT(N''every '', @minutes, N'' minutes'') END,
+        @step = CONCAT(N''DECLARE @database sysname = N'''''', REPLACE(@database, N'''''''', N''''''''''''), N'''''', @work nvarchar(max) = N'''''',
+            N''IF IS_SRVROLEMEMBER(N''''''''sysadmin'''''''') = 1 EXECUTE AS USER = N''''''''etl_module'''''''';'', N'' '', REPLACE(@command, N'''''''', N''''''''''''), N'''''';'', N''
+DECLARE @primary bit = NULL;
+DECLARE @run nvarchar(300) = QUOTENAME(@database) + N''''.sys.sp_executesql'''';
+/* Whoever may not ask (VIEW SERVER STATE) goes by what every login sees, and so does Managed Instance. Only
+   "secondary" ends here: a job that cannot tell goes on, and fails where it cannot work. */
+IF HAS_PERMS_BY_NAME(NULL, NULL, N''''VIEW SERVER STATE'''') = 1 AND CONVERT(int, SERVERPROPERTY(N''''EngineEdition'''')) <> 8
+    EXECUTE sys.sp_executesql N''''SET @primary = sys.fn_hadr_is_primary_replica(@database);'''',
+        N''''@database sysname, @primary bit OUTPUT'''', @database = @database, @primary = @primary OUTPUT;
+ELSE IF CONVERT(nvarchar(128), DATABASEPROPERTYEX(@database, N''''Updateability'''')) = N''''READ_ONLY''''
+        AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = @database AND d.group_database_id IS NOT NULL)
+    SET @primary = 0;
+IF @primary = 0
+    PRINT N''''This is a secondary replica: the job runs on the primary. Nothing to do here.'''';
+ELSE
+    EXECUTE @run @work;
+''),
         @subday = CASE @minutes WHEN 0 THEN 1 ELSE 4 END, @start = CASE @minutes WHEN 0 THEN 31000 ELSE 0 END;
 
-    IF CONVERT(int, SERVERPROPERTY(N''EngineEdition'')) IN (4, 5)
-       OR OBJECT_ID(N''msdb.dbo.sp_add_job'', N''P'') IS NULL
-       OR ISNULL(HAS_PERMS_BY_NAME(N''msdb.dbo.sp_add_job'', N''OBJECT'', N''EXECUTE''), 0) = 0
+    /* Whoever has no right to them sees none of msdb''s procedures. */
+    SET @note = CASE WHEN CONVERT(int, SERVERPROPERTY(N''EngineEdition'')) IN (4, 5) THEN N''No Agent here.''
+                     WHEN ISNULL(HAS_PERMS_BY_NAME(N''msdb.dbo.sp_add_job'', N''OBJECT'', N''EXECUTE''), 0) = 0
+                          THEN CONCAT(N''No right to make Agent jobs. A sysadmin can run 92_agent_jobs.job.sql in '', QUOTENAME(@database), N'', which makes "'', @job, N''".'') END;
+    IF @note IS NOT NULL
     BEGIN
-        SET @note = CONCAT(N''No Agent here, or no right to make jobs. Schedule yourself, '', @often, N'': sqlcmd -d "'', @database, N''" -b -I -Q "'', @command, N''"'');
+        SET @note = CONCAT(@note, N'' Schedule yourself, '', @often, N'': sqlcmd -d "'', @database, N''" -b -I -Q "'', @command, N''"'');
         PRINT @note;
         CONTINUE;
     END;
@@ -8534,10 +8654,6 @@ BEGIN
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @owner_login_name = @owner, @description = N''Redial 0.1.0, configuration etl'';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N''primary replica only'', @subsystem = N''TSQL'',
-                @database_name = N''master'', @command = @guard, @on_success_action = 3, @on_fail_action = 1;
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 2, @step_name = @task, @subsystem = N''TSQL'',
-                @database_name = @database, @database_user_name = @user, @command = @command;
             EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
                 @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
             EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N''(local)'';
@@ -8546,11 +8662,12 @@ BEGIN
         END
         ELSE
         BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = N''master'', @command = @guard;
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 2, @database_name = @database, @command = @command;
+            EXECUTE msdb.dbo.sp_delete_jobstep @job_name = @job, @step_id = 0;      /* 0: all, of earlier versions too */
             EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
                 @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
         END;
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = @task, @subsystem = N''TSQL'',
+            @database_name = N''master'', @command = @step, @on_success_action = 1, @on_fail_action = 2;
 
         IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N''AGENT JOB'' AND o.Name = @job)
             INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N''AGENT JOB'', @job);
@@ -8565,6 +8682,10 @@ BEGIN
         PRINT @note;
         CONTINUE;
     END CATCH;
+
+    /* The Agent starts no job whose owner is gone, and says so in its history only. */
+    IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job AND SUSER_SNAME(j.owner_sid) IS NULL)
+        PRINT CONCAT(N''Job "'', @job, N''" belongs to a login that is gone, so it cannot run. Next: a sysadmin runs EXECUTE msdb.dbo.sp_update_job @job_name = N'''''', REPLACE(@job, N'''''''', N''''''''''''), N'''''', @owner_login_name = N'''''', SUSER_SNAME(0x01), N'''''';'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8639,7 +8760,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2d31f36a9571687affce2281874bb16ec5df88798c12681437357cec3ec9a3a8'', NULLIF(@changes, N''''));
+    N''2feb79b2f57e25a873aff263db21ed6c751ed010465b0d7410e138cff9ff64c3'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e940e6645b6aaa95fce9f92ea9b689d3feb359a29636957e80554d52f9971607'
+           ORDER BY h.DeploymentId DESC), N'') <> N'fcbaa26fc8f1f6a335bdb21f75075b25ed35f6c5d44843a8dea799d0a3780bdd'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'e940e6645b6aaa95fce9f92ea9b689d3feb359a29636957e80554d52f9971607');
+    VALUES (N'logging', N'0.1.0', N'fcbaa26fc8f1f6a335bdb21f75075b25ed35f6c5d44843a8dea799d0a3780bdd');
 END;
 GO
