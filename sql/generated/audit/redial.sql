@@ -2244,8 +2244,7 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        WITH oldest AS
-        (
+        WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
             FROM [audit].[SentMessage] AS sm
                 /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
@@ -8292,10 +8291,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d0eecaf66d823ef555d6243e98a8608b95fb9fa51406a490b2b82ed3427b6cc8''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''43816b8951b265f91c610a57d023869a4422184868bed4629a5c05325c11fe12''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''d0eecaf66d823ef555d6243e98a8608b95fb9fa51406a490b2b82ed3427b6cc8'');
+    VALUES (N''audit'', N''0.1.0'', N''43816b8951b265f91c610a57d023869a4422184868bed4629a5c05325c11fe12'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8370,7 +8369,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d0eecaf66d823ef555d6243e98a8608b95fb9fa51406a490b2b82ed3427b6cc8'', NULLIF(@changes, N''''));
+    N''43816b8951b265f91c610a57d023869a4422184868bed4629a5c05325c11fe12'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -47,8 +47,7 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        WITH oldest AS
-        (
+        WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
             FROM [etl].[SentMessage] AS sm
                 /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog's. */

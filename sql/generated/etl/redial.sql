@@ -2278,8 +2278,7 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        WITH oldest AS
-        (
+        WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
             FROM [etl].[SentMessage] AS sm
                 /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
@@ -8567,10 +8566,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2feb79b2f57e25a873aff263db21ed6c751ed010465b0d7410e138cff9ff64c3''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1e21126ee305c04557a46067eef568b884241ce177982b3b77f783eda0b05163''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''2feb79b2f57e25a873aff263db21ed6c751ed010465b0d7410e138cff9ff64c3'');
+    VALUES (N''etl'', N''0.1.0'', N''1e21126ee305c04557a46067eef568b884241ce177982b3b77f783eda0b05163'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8760,7 +8759,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2feb79b2f57e25a873aff263db21ed6c751ed010465b0d7410e138cff9ff64c3'', NULLIF(@changes, N''''));
+    N''1e21126ee305c04557a46067eef568b884241ce177982b3b77f783eda0b05163'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

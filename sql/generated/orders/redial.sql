@@ -2382,8 +2382,7 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        WITH oldest AS
-        (
+        WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
             FROM [orders].[SentMessage] AS sm
                 /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
@@ -8527,10 +8526,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2b051d07c12147f0c0a93b43eae5833d6505b867f1b474d952445e9c2dbab1c3''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''2b051d07c12147f0c0a93b43eae5833d6505b867f1b474d952445e9c2dbab1c3'');
+    VALUES (N''orders'', N''0.1.0'', N''4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8718,7 +8717,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2b051d07c12147f0c0a93b43eae5833d6505b867f1b474d952445e9c2dbab1c3'', NULLIF(@changes, N''''));
+    N''4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2253,8 +2253,7 @@ BEGIN
             BREAK;
 
         SET @first = ISNULL(@first, @sequence);
-        WITH oldest AS
-        (
+        WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
             FROM [$(name)].[SentMessage] AS sm
                 /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
@@ -8303,10 +8302,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''55e6150b5c68526851c5e2c5be289d57e4306362e7a612a5dfe809e6ed8f6388''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''fa92308c3ac117a862987352cf93ddd942acb85e7cbbd4312a9d37b5b807f9c9''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''55e6150b5c68526851c5e2c5be289d57e4306362e7a612a5dfe809e6ed8f6388'');
+    VALUES (N''$(name)'', N''0.1.0'', N''fa92308c3ac117a862987352cf93ddd942acb85e7cbbd4312a9d37b5b807f9c9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8381,7 +8380,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''55e6150b5c68526851c5e2c5be289d57e4306362e7a612a5dfe809e6ed8f6388'', NULLIF(@changes, N''''));
+    N''fa92308c3ac117a862987352cf93ddd942acb85e7cbbd4312a9d37b5b807f9c9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
