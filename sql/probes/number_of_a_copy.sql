@@ -1,6 +1,6 @@
-/* F-171: A transaction sends twice. Does it see its own sends in send_sequence at once, one above the
-   number the message arrives with?
-   Settles no switch.
+/* F-171: A transaction sends, sends again and undoes that to a savepoint, and sends. Which numbers do the
+   two messages arrive with: 0 and 1, or 0 and 2?
+   Settles undone_send_number = given back | lost.
    Makes a database of its own and drops it; touches nothing else. */
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -23,23 +23,16 @@ GO
 DECLARE @observed nvarchar(4000) = N'';
 DECLARE @h uniqueidentifier;
 DECLARE @n int = 0;
-DECLARE @seen bigint;
 DECLARE @arrived bigint;
 BEGIN TRANSACTION;
 BEGIN DIALOG CONVERSATION @h
     FROM SERVICE [//probe/from] TO SERVICE N'//probe/to' WITH ENCRYPTION = OFF;
-WHILE @n < 2
-BEGIN
-    SEND ON CONVERSATION @h (0x01);
-    SET @seen = NULL;
-    SELECT @seen = ce.send_sequence - 1
-    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-    WHERE ce.conversation_handle = @h;
-    SET @observed = CONCAT(@observed, N'seen ', @seen, N' ');
-    SET @n += 1;
-END;
+SEND ON CONVERSATION @h (0x01);
+SAVE TRANSACTION here;
+SEND ON CONVERSATION @h (0x02);
+ROLLBACK TRANSACTION here;
+SEND ON CONVERSATION @h (0x03);
 COMMIT TRANSACTION;
-SET @n = 0;
 WHILE @n < 2
 BEGIN
     SET @arrived = NULL;
@@ -49,11 +42,13 @@ BEGIN
 END;
 SELECT
     N'F-171' AS Fact,
-    N'A transaction sends twice. Does it see its own sends in send_sequence at once, one above the ' +
-        N'number the message arrives with?' AS Question,
-    N'seen 0 seen 1 arrived 0 arrived 1' AS Expected,
+    N'A transaction sends, sends again and undoes that to a savepoint, and sends. Which numbers do the ' +
+        N'two messages arrive with: 0 and 1, or 0 and 2?' AS Question,
+    N'arrived 0 arrived 1' AS Expected,
     RTRIM(@observed) AS Observed,
-    CONVERT(nvarchar(400), NULL) AS Settles,
+    CONVERT(nvarchar(400), CASE RTRIM(@observed)
+        WHEN N'arrived 0 arrived 1' THEN N'undone_send_number=given back'
+        WHEN N'arrived 0 arrived 2' THEN N'undone_send_number=lost' END) AS Settles,
     @@VERSION AS Version;
 GO
 USE master;

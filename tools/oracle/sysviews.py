@@ -41,7 +41,7 @@ event_notifications: name object_id parent_class parent_class_desc parent_id cre
  modify_date service_name broker_instance principal_id
 databases: name database_id owner_sid create_date compatibility_level state state_desc \
  snapshot_isolation_state is_read_committed_snapshot_on is_trustworthy_on is_broker_enabled \
- service_broker_guid is_honor_broker_priority_on
+ service_broker_guid is_honor_broker_priority_on is_auto_close_on delayed_durability
 objects: name object_id principal_id schema_id parent_object_id type type_desc create_date \
  modify_date is_ms_shipped
 internal_tables: name object_id schema_id parent_object_id type type_desc internal_type \

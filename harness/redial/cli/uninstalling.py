@@ -80,6 +80,8 @@ def _shown(config: str, made: RemovalPlan, purge: bool) -> str:
 
 def _lines(config: str, server: str, one: Removal, purge: bool) -> list[str]:
     rows = counted(one.rows) or "none"
+    if purge and one.arriving:
+        rows += f", and up to {one.arriving} that land while it drains"
     lines = [
         f"uninstall: configuration {config}, database {one.database} on {server}",
         f"  drains   {counted(one.dialogs) or 'no dialogs'}; pending: {counted(one.pending) or 'none'}",

@@ -98,13 +98,14 @@ def uninstall(
     """Drain the conversations, then drop what this configuration made; tables stay.
 
     With ``purge_data`` the tables, roles, schema and module user go too, and with them at most
-    ``purge_rows`` rows. wait_seconds: how long to wait for dialogs and transactions that are in the
-    way, 60 by default. Raises DeployError; 50140 when conversations do not end, 50142 where there is
-    nothing of it, 50143 when there are more rows than that (see docs/errors.md).
+    ``purge_rows`` rows, which are counted before anything is touched. wait_seconds: how long to wait
+    for dialogs and transactions that are in the way, 60 by default. Raises
+    DeployError; 50140 when conversations do not end, 50142 where there is nothing of it, 50143
+    when there are more rows than that (see docs/errors.md).
     """
     files = render(config)
     names = removal_files(files, purge_data)
-    parts = [(name, files[name]) for name in names]
+    parts = [*counting(files, purge_data), *((name, files[name]) for name in names)]
     said = {"redial.purge_rows": purge_rows}
     report = _send(config, connect, parts, progress, wait_seconds, said, tolerated=NOT_HERE)
     if not report.files:
@@ -206,6 +207,16 @@ def removal_files(files: Mapping[str, str], purge_data: bool) -> list[str]:
     """The scripts of an uninstall, in order: the sender's side drains while the target's still answers."""
     names = ["uninstall.sql", "purge_data.sql"] if purge_data else ["uninstall.sql"]
     return [folder + name for name in names for folder in ("", "target/") if folder + name in files]
+
+
+def counting(files: Mapping[str, str], purge_data: bool) -> list[tuple[str, str]]:
+    """What goes before an uninstall with its data: purge_data.sql, told to count and to refuse."""
+    word = "EXECUTE sys.sp_set_session_context N'redial.only_count', {};\nGO\n"
+    return [
+        (f"{name}, counting", word.format(1) + files[name] + word.format("NULL"))
+        for name in removal_files(files, purge_data)
+        if name.endswith("purge_data.sql")
+    ]
 
 
 def use(connection: Any, database: str) -> None:

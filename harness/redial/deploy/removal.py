@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from redial.config import Config
-from redial.deploy.apply import removal_files, use
+from redial.deploy.apply import counting, removal_files, use
 from redial.deploy.fingerprint import Thing
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
 from redial.deploy.fingerprint.model import SURROUNDING
@@ -49,6 +49,8 @@ class Removal:
     """Of each table with data."""
     dialogs: dict[str, int] = field(default_factory=dict)
     pending: dict[str, int] = field(default_factory=dict)
+    arriving: int = 0
+    """Rows more that a drain could land: messages under way, the end of each dialog."""
     in_the_way: str = ""
     stays: tuple[str, ...] = ()
     """What somebody else has made there, and stays."""
@@ -68,8 +70,8 @@ class RemovalPlan:
 
     @property
     def rows(self) -> int:
-        """Rows of data that a purge would drop."""
-        return sum(sum(one.rows.values()) for one in self.removals)
+        """Rows of data that a purge would drop, those that a drain would land too."""
+        return sum(sum(one.rows.values()) + one.arriving for one in self.removals)
 
 
 def removal_plan(
@@ -109,6 +111,8 @@ def _removal(one: Look, at_work: Live, purge: bool) -> Removal:
         {name: rows for name, rows in at_work.rows.items() if rows and name not in OUR_OWN},
         at_work.dialogs,
         at_work.pending,
+        sum((*at_work.pending.values(), *at_work.depth.values()))
+        + sum(n for state, n in at_work.dialogs.items() if state != "CLOSED"),
         at_work.in_the_way(),
         tuple(
             str(each.thing)
@@ -129,4 +133,7 @@ def printed(config: Config, files: Mapping[str, str], purge: bool, rows: int) ->
     said = (
         f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {rows:d};\nGO\n" if purge else ""
     )
-    return said + "".join(f"/* {name} */\n{files[name]}" for name in removal_files(files, purge))
+    whole = ((name, files[name]) for name in removal_files(files, purge))
+    return said + "".join(
+        f"/* {name} */\n{text}" for name, text in (*counting(files, purge), *whole)
+    )

@@ -32,7 +32,7 @@ collation_name sysname? = 'SQL_Latin1_General_CP1_CI_AS'
 user_access tinyint?
 user_access_desc nvarchar(60)?
 is_read_only bit?
-is_auto_close_on bit = 0
+is_auto_close_on bit
 is_auto_shrink_on bit?
 state tinyint?
 state_desc nvarchar(60)?
@@ -82,8 +82,8 @@ is_honor_broker_priority_on bit?
 replica_id uniqueidentifier?
 group_database_id uniqueidentifier?
 default_language_name nvarchar(128) = 'us_english'
-containment tinyint = 0
-containment_desc nvarchar(60) = 'NONE'
+containment tinyint
+containment_desc nvarchar(60)
 target_recovery_time_in_seconds int?
 delayed_durability int?
 delayed_durability_desc nvarchar(60)?
@@ -119,6 +119,7 @@ def databases(session: SessionState, db: Database) -> Iterable[RowValues]:
             access,
             item.user_access,
             int(options["read_only"]),
+            on("auto_close"),
             on("auto_shrink"),
             STATES[item.state],
             item.state,
@@ -146,6 +147,8 @@ def databases(session: SessionState, db: Database) -> Iterable[RowValues]:
             int(options["honor_broker_priority"]),
             item.group.replica_id if item.group else None,
             item.group.group_database_id if item.group else None,
+            int(options.get("containment") == "PARTIAL"),
+            options.get("containment", "NONE"),
             int(options.get("target_recovery_time", 60)),
             {"DISABLED": 0, "ALLOWED": 1, "FORCED": 2}[durability],
             durability,

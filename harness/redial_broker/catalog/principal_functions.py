@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.functions import function
+from redial_broker.catalog.views import VIEW_SERVER_STATE
 from redial_broker.engine.collation import DEFAULT_COLLATION
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.lock_modes import combine
@@ -57,7 +58,7 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
         "ISTRUSTWORTHY": whole(options["trustworthy"]),
         "COMPARISONSTYLE": whole(196609),
         "ISANSINULLDEFAULT": whole(0),
-        "ISAUTOCLOSE": whole(0),
+        "ISAUTOCLOSE": whole(options.get("auto_close") == "ON"),
         "ISINSTANDBY": whole(0),
         "SQLSORTORDER": whole(52),
         "LCID": whole(1033),
@@ -67,7 +68,11 @@ def database_property(session: SessionState, name: str, which: str) -> Variant |
 
 @function("FN_HADR_IS_PRIMARY_REPLICA")
 def is_primary_replica(session: SessionState, name: str) -> int | None:
-    """sys.fn_hadr_is_primary_replica: 1 or 0; NULL for no such database, or one in no group."""
+    """sys.fn_hadr_is_primary_replica: 1 or 0; NULL for no such database, or one in no group.
+
+    Raises SqlError 300 without VIEW SERVER STATE (its page).
+    """
+    session.check_server_permission(VIEW_SERVER_STATE)
     database = session.database.server.databases.get(name.lower())
     return None if database is None or database.group is None else int(database.group.primary)
 

@@ -31,6 +31,14 @@ declare(
     "own_message",
 )
 declare(
+    "undone_send_number",
+    ("given back", "lost"),
+    "F-171",
+    "The number of a SEND that ROLLBACK to a savepoint undoes is the next message's again, or "
+    "is left out.",
+    "number_of_a_copy",
+)
+declare(
     "error_receiver_state",
     ("ER", "DI"),
     "F-261",

@@ -251,7 +251,8 @@ def _send(
     """Number the message and hand it to delivery; the common case is written out flat."""
     engine = endpoint.broker.engine
     sequence = endpoint.send_sequence
-    engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
+    lost = transaction.savepoints and value(engine, "undone_send_number") == "lost"
+    engine.journal.assign(None if lost else transaction, endpoint, "send_sequence", sequence + 1)
     transaction.log_used += SEND_LOG + (len(body) if body else 0)
     queue = endpoint.service.queue
     if queue.retention:

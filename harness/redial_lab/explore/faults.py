@@ -207,6 +207,21 @@ def ends_now(kind: str, database: str, *, initiator: bool, how: str = "", times:
     )
 
 
+def stranger_sends(database: str, message_type: str) -> Fault:
+    """Somebody else sends on a dialog's initiator, once: a message no sender of ours knows of."""
+    return Fault(
+        "stranger_sends",
+        database=database,
+        at_once=True,
+        sql=(
+            "DECLARE @h uniqueidentifier = (SELECT TOP (1) e.conversation_handle "
+            "FROM sys.conversation_endpoints AS e WHERE e.is_initiator = 1 "
+            "AND e.state IN ('SO', 'CO') ORDER BY e.conversation_handle); "
+            f"IF @h IS NOT NULL SEND ON CONVERSATION @h MESSAGE TYPE [{message_type}];"
+        ),
+    )
+
+
 def _end_of_a_target(queue: str, how: str) -> str:
     """Setting a timer takes the conversation group, so the queue is looked at under its lock."""
     return (

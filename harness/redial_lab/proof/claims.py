@@ -87,15 +87,16 @@ def s1(subject: Subject, world: World) -> list[str]:
 
 
 def s2(subject: Subject, world: World) -> list[str]:
-    """S2: no user message is committed on a dialog after its EndOfStream, nor a second one."""
+    """S2: no user message is committed on a dialog after its EndOfStream, nor a second one. One
+    without a body is a stranger's (``explore.faults.stranger_sends``), and not counted."""
     last: dict[str, int] = {}
     ended: dict[str, int] = {}
     problems = set()
-    for dialog, sequence, kind, _ in arrived(world):
+    for dialog, sequence, kind, body in arrived(world):
         if kind == "EndOfStream":
             if ended.setdefault(dialog, sequence) != sequence:
                 problems.add("S2 EndOfStream twice")
-        elif kind == EVENT:
+        elif kind == EVENT and body:
             last[dialog] = max(last.get(dialog, -1), sequence)
     if any(last.get(dialog, -1) > at for dialog, at in ended.items()):
         problems.add("S2 message after EndOfStream")

@@ -59,26 +59,27 @@ def _in_queues(world: World) -> dict[tuple[str, int], bytes | None]:
 
 def _kept_only(world: World) -> list[bytes]:
     """Bodies of what the sender's side keeps (SentMessage, RETENTION) and is nowhere else: in no
-    queue, not landed, not set aside.
+    queue, not landed, not set aside. Told by dialog and body: numbers can come out of step.
     """
-    elsewhere: set[tuple[str, int]] = set(_in_queues(world))
+    elsewhere = {(dialog, bare(body or b"")) for (dialog, _), body in _in_queues(world).items()}
     for table in ("Landing", "DeadLetter"):
-        elsewhere |= set(rows(world, table, "ConversationId", "MessageSequence"))
-    kept = optional_rows(
-        world, "SentMessage", "ConversationId", "MessageSequence", "MessageType", "Body"
-    )
+        elsewhere |= {
+            (dialog, bare(body or b""))
+            for dialog, body in rows(world, table, "ConversationId", "Body")
+        }
+    kept = optional_rows(world, "SentMessage", "ConversationId", "MessageType", "Body")
     return [
         body
-        for dialog, sequence, kind, body in kept + _retained(world)
-        if body and kind == EVENT and (dialog, sequence) not in elsewhere
+        for dialog, kind, body in kept + _retained(world)
+        if body and kind == EVENT and (dialog, bare(body)) not in elsewhere
     ]
 
 
 def _retained(world: World) -> list[Row]:
-    """(conversation, sequence, type, body) of what was sent and a queue retains, status 3."""
+    """(conversation, type, body) of what was sent and a queue retains, status 3."""
     endpoints = world.instance.server.database(DATABASE).broker.endpoints.values()
     return [
-        (endpoint.conversation_id, message[1], message[2].name, message[3])
+        (endpoint.conversation_id, message[2].name, message[3])
         for endpoint in endpoints
         if endpoint.is_initiator
         for status, message, _ in endpoint.inbox.stored()

@@ -24,6 +24,7 @@ from redial_lab.explore.faults import (
     queue_off,
     queue_off_and_on,
     queue_on,
+    stranger_sends,
     target_ends,
 )
 from redial_lab.explore.message_accounts import Ledger
@@ -77,6 +78,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "target_ends": target_ends(DATABASE, TARGET_QUEUE),
     "error_message": error_message(DATABASE, TARGET_QUEUE),
+    "stranger_sends": stranger_sends(DATABASE, EVENT),
     **{
         name: ends_now(name, DATABASE, initiator=initiator, how=how)
         for name, initiator, how in (

@@ -130,7 +130,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
     REVERT;
     IF @blind = 1
     BEGIN
-        DELETE FROM @parts WHERE IsOfServer = 1;
+        DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
             N'The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.');

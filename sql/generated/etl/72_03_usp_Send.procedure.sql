@@ -110,10 +110,9 @@ BEGIN
             SET XACT_ABORT ON;
             UPDATE sc
             SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
             INTO [etl].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;

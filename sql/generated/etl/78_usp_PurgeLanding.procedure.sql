@@ -58,7 +58,6 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
         SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
 
     DECLARE @below binary(8);
-    DECLARE @young binary(8);
     DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [etl].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
@@ -73,49 +72,48 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
 
     SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
-       batch's own rows are matters not (F-365). What a late commit left is for next time. A mark of the
-       operator's may lie ahead: what is not committed yet is not seen by the look below and is young. */
+    DECLARE @from binary(8) = 0x0000000000000000;
+    DECLARE @deleted int = 0;
+    DECLARE @keys TABLE (RowVersion binary(8) NOT NULL PRIMARY KEY, LandedUtc datetime2(3) NOT NULL);
+
+    /* What is not committed yet is behind this, and is young. */
     IF @below > @active
         SET @below = @active;
-
-    SELECT TOP (1) @young = l.RowVersion
-    FROM [etl].[Landing] AS l
-        /* Along the clustered key from its old end; READPAST: waits for nobody. */
-        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
-    ORDER BY l.RowVersion;
-    IF @young < @below
-        SET @below = @young;
-
     IF @Debug = 1
         PRINT CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
 
-    /* From the old end; inserts are at the other and never met. */
-    IF @WhatIf = 1
-        SELECT @rows = COUNT_BIG(*)
-        FROM [etl].[Landing] AS l
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
-        WHERE l.RowVersion < @below;
-
-    WHILE @WhatIf = 0 AND @found > 0
+    /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
+       one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
+    WHILE @found > 0
     BEGIN
-        DELETE o
-        FROM
-        (
-            SELECT TOP (@batch) l.RowVersion
-            FROM [etl].[Landing] AS l
-                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
-                   under REPEATABLE READ is passed over too; U would be got and then wait. */
-                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-            WHERE l.RowVersion < @below
-            ORDER BY l.RowVersion
-        ) AS o;
+        DELETE FROM @keys;
+        INSERT INTO @keys (RowVersion, LandedUtc)
+        SELECT TOP (@batch) l.RowVersion, l.LandedUtc
+        FROM [etl].[Landing] AS l
+            /* READPAST, READCOMMITTEDLOCK: waits for nobody; along the clustered key. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+        WHERE l.RowVersion > @from AND l.RowVersion < @below
+        ORDER BY l.RowVersion;
 
-        SET @found = @@ROWCOUNT;
-        SET @rows = @rows + @found;
+        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
+            @from = ISNULL(MAX(k.RowVersion), @from)
+        FROM @keys AS k;
+
+        IF @WhatIf = 1
+            SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
+        ELSE
+        BEGIN
+            DELETE l
+            FROM [etl].[Landing] AS l
+                /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            INNER JOIN @keys AS k ON k.RowVersion = l.RowVersion
+            WHERE k.LandedUtc < @before;
+            SET @deleted = @@ROWCOUNT;
+            SET @rows = @rows + @deleted;
+        END;
         IF @Debug = 1
-            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
+            PRINT CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
     END;
 
     IF @WhatIf = 0 AND @rows > 0

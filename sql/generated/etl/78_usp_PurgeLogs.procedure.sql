@@ -20,6 +20,9 @@ BEGIN
     DECLARE @batch int = 1;
     DECLARE @from uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @to uniqueidentifier;
+    DECLARE @oldConversationLog TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @oldErrorLog TABLE (ErrorLogId bigint NOT NULL PRIMARY KEY);
+    DECLARE @oldOperatorLog TABLE (OperatorLogId bigint NOT NULL PRIMARY KEY);
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
@@ -63,27 +66,37 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         SELECT @operatorRows = COUNT_BIG(*) FROM [etl].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.AddedUtc < @longAgo;
     END;
 
-    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
-       TOP would pass over all the rows that stay anew for every batch. */
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc. What is old is
+       looked up holding nothing, looked at again under its lock, and deleted by its key: the rows that stay
+       are not locked. Here and below:
+       XLOCK, READPAST: a row somebody writes, or reads under REPEATABLE READ, is passed over. U, the lock
+       of a DELETE, is got beside such a reader and then waits for X: the purge would be in circles (F-127). */
     WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
         SET @to = NULL;                 /* stays NULL behind the last full slice */
         SELECT @to = cl.Handle
         FROM [etl].[ConversationLog] AS cl
-            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
-            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only a border */
         WHERE cl.Handle > @from
         ORDER BY cl.Handle
         OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
 
-        DELETE cl
+        DELETE FROM @oldConversationLog;
+        INSERT INTO @oldConversationLog (Handle)
+        SELECT cl.Handle
         FROM [etl].[ConversationLog] AS cl
-            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
-               circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only where to look */
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
           AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
+
+        DELETE cl
+        FROM [etl].[ConversationLog] AS cl
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)
+        INNER JOIN @oldConversationLog AS h ON h.Handle = cl.Handle
+        WHERE (cl.EndedUtc < @before
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
@@ -96,9 +109,16 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) el
-        FROM [etl].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE el.AddedUtc < @before;
+        DELETE FROM @oldErrorLog;
+        INSERT INTO @oldErrorLog (ErrorLogId)
+        SELECT TOP (1000) el.ErrorLogId
+        FROM [etl].[ErrorLog] AS el WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE el.AddedUtc < @before
+        ORDER BY el.ErrorLogId;
+
+        DELETE el
+        FROM [etl].[ErrorLog] AS el WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldErrorLog AS k ON k.ErrorLogId = el.ErrorLogId;
         SET @batch = @@ROWCOUNT;
         SET @errorRows = @errorRows + @batch;
         IF @Debug = 1
@@ -108,9 +128,16 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) ol
-        FROM [etl].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE ol.AddedUtc < @longAgo;
+        DELETE FROM @oldOperatorLog;
+        INSERT INTO @oldOperatorLog (OperatorLogId)
+        SELECT TOP (1000) ol.OperatorLogId
+        FROM [etl].[OperatorLog] AS ol WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE ol.AddedUtc < @longAgo
+        ORDER BY ol.OperatorLogId;
+
+        DELETE ol
+        FROM [etl].[OperatorLog] AS ol WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldOperatorLog AS k ON k.OperatorLogId = ol.OperatorLogId;
         SET @batch = @@ROWCOUNT;
         SET @operatorRows = @operatorRows + @batch;
         IF @Debug = 1

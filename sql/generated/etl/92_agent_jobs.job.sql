@@ -8,15 +8,11 @@ GO
    - Owner: a member of sysadmin makes jobs for sa (SID 0x01, whatever its name) that run as the module
      user, so nothing runs as whoever happened to deploy, nor stops when that login goes. Anybody else can
      only make jobs of his own, which run as himself (page sp_add_jobstep, @database_user_name).
-   - Step 1, in master: on a secondary of an availability group it fails, and that ends the job with
-     success. Where there is no group it answers NULL. */
+   - One step, in master: on a secondary replica the database itself may let nobody in. */
 DECLARE @jobs TABLE (Task nvarchar(60) NOT NULL PRIMARY KEY, Command nvarchar(400) NOT NULL, Minutes int NOT NULL);
 DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @guard nvarchar(600) = CONCAT(N'IF sys.fn_hadr_is_primary_replica(N''', REPLACE(DB_NAME(), N'''', N''''''),
-    N''') = 0 THROW 50227, N''This is a secondary replica: the job runs on the primary. Nothing to do here.'', 1;');
 DECLARE @mayAll bit = ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0);
 DECLARE @owner nvarchar(128) = SUSER_SNAME();
-DECLARE @user nvarchar(128) = NULL;
 DECLARE @task nvarchar(60);
 DECLARE @command nvarchar(400);
 DECLARE @minutes int;
@@ -25,8 +21,9 @@ DECLARE @subday int;
 DECLARE @start int;
 DECLARE @job nvarchar(128);
 DECLARE @note nvarchar(2048);
+DECLARE @step nvarchar(max);
 IF @mayAll = 1
-    SELECT @owner = ISNULL(SUSER_SNAME(0x01), @owner), @user = N'etl_module';
+    SET @owner = ISNULL(SUSER_SNAME(0x01), @owner);
 
 /* Task, command, minutes between two runs; 0: once a day. */
 INSERT INTO @jobs (Task, Command, Minutes)
@@ -44,13 +41,32 @@ BEGIN
     DELETE FROM @jobs WHERE Task = @task;
     SELECT @job = LEFT(CONCAT(N'Redial etl: ', @task, N', ', @database), 128),
         @often = CASE @minutes WHEN 0 THEN N'once a day' ELSE CONCAT(N'every ', @minutes, N' minutes') END,
+        @step = CONCAT(N'DECLARE @database sysname = N''', REPLACE(@database, N'''', N''''''), N''', @work nvarchar(max) = N''',
+            N'IF IS_SRVROLEMEMBER(N''''sysadmin'''') = 1 EXECUTE AS USER = N''''etl_module'''';', N' ', REPLACE(@command, N'''', N''''''), N''';', N'
+DECLARE @primary bit = NULL;
+DECLARE @run nvarchar(300) = QUOTENAME(@database) + N''.sys.sp_executesql'';
+/* Whoever may not ask (VIEW SERVER STATE) goes by what every login sees, and so does Managed Instance. Only
+   "secondary" ends here: a job that cannot tell goes on, and fails where it cannot work. */
+IF HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE'') = 1 AND CONVERT(int, SERVERPROPERTY(N''EngineEdition'')) <> 8
+    EXECUTE sys.sp_executesql N''SET @primary = sys.fn_hadr_is_primary_replica(@database);'',
+        N''@database sysname, @primary bit OUTPUT'', @database = @database, @primary = @primary OUTPUT;
+ELSE IF CONVERT(nvarchar(128), DATABASEPROPERTYEX(@database, N''Updateability'')) = N''READ_ONLY''
+        AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = @database AND d.group_database_id IS NOT NULL)
+    SET @primary = 0;
+IF @primary = 0
+    PRINT N''This is a secondary replica: the job runs on the primary. Nothing to do here.'';
+ELSE
+    EXECUTE @run @work;
+'),
         @subday = CASE @minutes WHEN 0 THEN 1 ELSE 4 END, @start = CASE @minutes WHEN 0 THEN 31000 ELSE 0 END;
 
-    IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
-       OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
-       OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+    /* Whoever has no right to them sees none of msdb's procedures. */
+    SET @note = CASE WHEN CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5) THEN N'No Agent here.'
+                     WHEN ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+                          THEN CONCAT(N'No right to make Agent jobs. A sysadmin can run 92_agent_jobs.job.sql in ', QUOTENAME(@database), N', which makes "', @job, N'".') END;
+    IF @note IS NOT NULL
     BEGIN
-        SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, ', @often, N': sqlcmd -d "', @database, N'" -b -I -Q "', @command, N'"');
+        SET @note = CONCAT(@note, N' Schedule yourself, ', @often, N': sqlcmd -d "', @database, N'" -b -I -Q "', @command, N'"');
         PRINT @note;
         CONTINUE;
     END;
@@ -64,10 +80,6 @@ BEGIN
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @owner_login_name = @owner, @description = N'Redial 0.1.0, configuration etl';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'primary replica only', @subsystem = N'TSQL',
-                @database_name = N'master', @command = @guard, @on_success_action = 3, @on_fail_action = 1;
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 2, @step_name = @task, @subsystem = N'TSQL',
-                @database_name = @database, @database_user_name = @user, @command = @command;
             EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
                 @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
             EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
@@ -76,11 +88,12 @@ BEGIN
         END
         ELSE
         BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = N'master', @command = @guard;
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 2, @database_name = @database, @command = @command;
+            EXECUTE msdb.dbo.sp_delete_jobstep @job_name = @job, @step_id = 0;      /* 0: all, of earlier versions too */
             EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
                 @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
         END;
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = @task, @subsystem = N'TSQL',
+            @database_name = N'master', @command = @step, @on_success_action = 1, @on_fail_action = 2;
 
         IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
             INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
@@ -95,5 +108,9 @@ BEGIN
         PRINT @note;
         CONTINUE;
     END CATCH;
+
+    /* The Agent starts no job whose owner is gone, and says so in its history only. */
+    IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job AND SUSER_SNAME(j.owner_sid) IS NULL)
+        PRINT CONCAT(N'Job "', @job, N'" belongs to a login that is gone, so it cannot run. Next: a sysadmin runs EXECUTE msdb.dbo.sp_update_job @job_name = N''', REPLACE(@job, N'''', N''''''), N''', @owner_login_name = N''', SUSER_SNAME(0x01), N''';');
 END;
 GO

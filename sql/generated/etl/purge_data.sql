@@ -1,7 +1,8 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* Removes what uninstall keeps: the data, the roles, the schema, the module user. Runs after it.
+/* Removes what uninstall keeps: the data, the roles, the schema, the module user. Runs after it. Before it, with
+   EXECUTE sys.sp_set_session_context N'redial.only_count', 1; it counts, refuses or not, and does no more.
    ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and would drop
    the data of a running installation after the refusal below. */
 SET XACT_ABORT ON;
@@ -37,6 +38,7 @@ DECLARE @dropStatement nvarchar(600);
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
 DECLARE @message nvarchar(2048);
 DECLARE @confirmed bigint = ISNULL(TRY_CONVERT(bigint, SESSION_CONTEXT(N'redial.purge_rows')), 0);
+DECLARE @onlyCount bit = ISNULL(TRY_CONVERT(bit, SESSION_CONTEXT(N'redial.only_count')), 0);
 DECLARE @total bigint;
 DECLARE @table sysname = N'';
 DECLARE @tableRows bigint;
@@ -54,7 +56,8 @@ BEGIN
     SET @message = REPLACE(CONCAT(N'Database ', QUOTENAME(DB_NAME()), N' holds nothing that a deployment of configuration etl made in schema ''etl''. Nothing was done. Next: USE the database it is in; where all is gone already there is nothing to do.'), N'%', N'%%');
     THROW 50142, @message, 1;
 END;
-IF EXISTS (SELECT 1 FROM sys.objects AS o
+IF @onlyCount = 0
+   AND EXISTS (SELECT 1 FROM sys.objects AS o
            WHERE o.object_id IN (OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'))
              AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
@@ -76,6 +79,25 @@ WHERE o.schema_id = SCHEMA_ID(N'etl') AND o.type = 'U' AND (EXISTS (SELECT 1 FRO
   AND o.name NOT IN (N'Gate', N'Setting', N'Migration', N'OwnedObject', N'DeploymentHistory', N'DeploymentAttempt', N'DeploymentText', N'OperatorLog', N'IdleWatch', N'LandingAcknowledged')
 GROUP BY o.name
 HAVING SUM(p.rows) > 0;
+
+/* What a drain would still land: messages under way and in the queues, and the end of each open dialog. */
+INSERT INTO @data (Name, DataRows)
+SELECT w.Name, w.DataRows
+FROM (SELECT N'messages under way' AS Name, COUNT_BIG(*) AS DataRows
+      FROM sys.transmission_queue AS tq WITH (NOLOCK)       /* a sum to be told; waits for nobody */
+      WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
+      UNION ALL
+      SELECT N'messages in queues', ISNULL(SUM(p.rows), 0)
+      FROM sys.internal_tables AS it
+      INNER JOIN sys.partitions AS p ON p.object_id = it.object_id AND p.index_id IN (0, 1)
+      WHERE it.parent_object_id IN (OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'))
+      UNION ALL
+      SELECT N'ends of open dialogs', COUNT_BIG(*)
+      FROM sys.conversation_endpoints AS ce WITH (NOLOCK)   /* as above */
+      INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+      WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
+        AND ce.state <> 'CD') AS w
+WHERE w.DataRows > 0;
 SELECT @total = ISNULL(SUM(d.DataRows), 0) FROM @data AS d;
 IF @total > @confirmed
 BEGIN
@@ -89,6 +111,8 @@ BEGIN
         N'; in this session, then this script again (invoke uninstall: --purge-rows ', @total, N').'), N'%', N'%%');
     THROW 50143, @message, 1;
 END;
+IF @onlyCount = 1
+    RETURN;
 
 /* Every table of every choice that Redial made. */
 INSERT INTO @drops (Kind, Name)

@@ -12,6 +12,7 @@ DECLARE @found TABLE
     Problem nvarchar(1500) NOT NULL,
     NextStep nvarchar(1000) NOT NULL
 );
+DECLARE @open int = @@TRANCOUNT;        /* before a statement that counts itself */
 DECLARE @here nvarchar(260) = QUOTENAME(DB_NAME());
 DECLARE @me nvarchar(260) = QUOTENAME(USER_NAME());
 
@@ -75,6 +76,30 @@ WHERE d.database_id = DB_ID()
        OR SUSER_SNAME(d.owner_sid) IS NULL
        OR NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N'dbo' AND dp.sid = d.owner_sid));
 
+/* Committed is then not yet on disk, and a crash loses acknowledged messages (page Control transaction
+   durability). ALLOWED leaves the choice to each COMMIT: ours make none. By a text of its own: 2012 has no such column, and would not compile this. */
+DECLARE @forced bit = 0;
+IF CONVERT(int, PARSENAME(@version, 4)) >= 12
+    EXECUTE sys.sp_executesql N'SELECT @forced = 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2;',
+        N'@forced bit OUTPUT', @forced = @forced OUTPUT;
+IF @forced = 1
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50223, CONCAT(@here, N' has DELAYED_DURABILITY = FORCED: a message that was committed could be lost when the server stops.'),
+        CONCAT(N'ALTER DATABASE ', @here, N' SET DELAYED_DURABILITY = DISABLED; or ALLOWED, then a sender''s COMMIT WITH (DELAYED_DURABILITY = ON) is its own risk.'));
+
+/* In a contained database names have a collation of their own, and ours are compared with rows (468; page
+   Contained database collations). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N' is a contained database of collation ', d.collation_name, N', and its catalog has another one: names and data could not be compared (468).'),
+    CONCAT(N'ALTER DATABASE ', @here, N' SET CONTAINMENT = NONE; or use a database that is not contained.')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.containment = 1
+  AND d.collation_name NOT IN (N'Latin1_General_100_CI_AS_WS_KS_SC', N'Latin1_General_100_CI_AS_KS_WS_SC');
+
+/* A warning: it works while somebody is connected. usp_Health says so as well. */
+IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+    PRINT CONCAT(N'Warning: ', @here, N' has AUTO_CLOSE ON. It closes with its last session, and no reader starts until somebody comes. Next: ALTER DATABASE ', @here, N' SET AUTO_CLOSE OFF;');
+
 /* ENABLE_BROKER is refused on an availability group (1468, F-483); 10_broker switches it on elsewhere. */
 INSERT INTO @found (Number, Problem, NextStep)
 SELECT 50224, CONCAT(N'Service Broker is off in ', @here, N', which is in an availability group, and the server refuses to switch it on there.'),
@@ -83,24 +108,43 @@ SELECT 50224, CONCAT(N'Service Broker is off in ', @here, N', which is in an ava
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NOT NULL AND @edition <> 8;
 
+/* And beside its original, where the broker of both would have one identity (9772). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50224, CONCAT(N'Service Broker is off in ', @here, N' and on in ', QUOTENAME(o.name), N', which has the same broker identity: one is a copy of the other.'),
+    CONCAT(N'if the conversations in ', @here, N' may go, ALTER DATABASE ', @here, N' SET NEW_BROKER; which ends them and tells nobody. If it takes the place of the other, ALTER DATABASE ',
+        QUOTENAME(o.name), N' SET DISABLE_BROKER; first. Then deploy again.')
+FROM sys.databases AS d
+INNER JOIN sys.databases AS o ON o.service_broker_guid = d.service_broker_guid AND o.database_id <> d.database_id AND o.is_broker_enabled = 1
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND @edition <> 8
+ORDER BY o.name;
+
+/* ALTER DATABASE is refused inside a transaction (226). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50224, CONCAT(N'Service Broker is off in ', @here, N', your session has a transaction open, and inside one the server refuses to switch it on.'),
+    CONCAT(N'COMMIT; SET IMPLICIT_TRANSACTIONS OFF; and deploy again; or first, outside of a transaction, ALTER DATABASE ', @here, N' SET ENABLE_BROKER;')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL AND @edition <> 8
+  AND (@open > 0 OR @@OPTIONS & 2 = 2);
+
 /* ENABLE_BROKER needs the database for itself (F-101), and NO_WAIT gives up at once: who is in the way? Who
-   may not see other sessions (VIEW SERVER STATE) gets the server's own refusal, from 10_broker. Up to five. */
+   may not see other sessions (VIEW SERVER STATE) gets the server's own refusal, from 10_broker. Up to five.
+   The server's own sessions are no users, those that activation starts among them. */
 IF @edition <> 8
    AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL)
-   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID)
+   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1)
 BEGIN
     DECLARE @sessions nvarchar(1200) = N'';
     DECLARE @session int = 0;
     DECLARE @told int = 0;
     WHILE @told < 5
-          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session)
+          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session)
     BEGIN
         SELECT TOP (1) @session = s.session_id,
             @sessions = CONCAT(@sessions, CASE @sessions WHEN N'' THEN N'' ELSE N'; ' END, N'session ', s.session_id, N', login ', LEFT(s.login_name, 60),
                 N', host ', LEFT(ISNULL(s.host_name, N'unknown'), 40), N', program ', LEFT(ISNULL(s.program_name, N'unknown'), 60),
                 N', since ', CONVERT(nvarchar(19), s.login_time, 120))
         FROM sys.dm_exec_sessions AS s
-        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session
+        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session
         ORDER BY s.session_id;
         SET @told = @told + 1;
     END;
@@ -108,7 +152,7 @@ BEGIN
     SELECT 50226, CONCAT(N'Service Broker is off, and switching it on needs ', @here, N' for itself, but ', COUNT(*), N' other sessions are in it: ', @sessions, N'.'),
         N'let them end and deploy again, in a quiet hour; or say how else in database.enable_broker: wait for them (new ones then queue), or immediate, which cuts them off.'
     FROM sys.dm_exec_sessions AS s
-    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID;
+    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1;
 END;
 
 /* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
@@ -187,14 +231,14 @@ FROM (VALUES
     (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
     (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
     (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
-    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
-    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
-    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
-    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
-    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
-    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
-    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_DropCopies'), (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'),
+    (N'PROCEDURE', N'usp_EndLeakedOne'), (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'),
+    (N'PROCEDURE', N'usp_FindPoison'), (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'),
+    (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'),
+    (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'),
+    (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'),
+    (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
+    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
     (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
     (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendPending'),

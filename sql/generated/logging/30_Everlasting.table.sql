@@ -14,6 +14,8 @@ BEGIN
         ConfigId int NOT NULL,
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
+        Sent bigint NOT NULL            /* messages sent on it: the next one's number */
+            CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
         TransactionId bigint NULL,      /* who sent on it last: stays on it to its end (F-464) */
         CONSTRAINT [PK_Everlasting] PRIMARY KEY CLUSTERED (ConfigId)
     );

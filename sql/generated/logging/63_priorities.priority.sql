@@ -15,7 +15,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/logging/initiator],
              REMOTE_SERVICE_NAME = N'//redial/logging/target',
              PRIORITY_LEVEL = 3);
-    INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/initiator');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/initiator');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -47,7 +49,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/logging/target],
              REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
              PRIORITY_LEVEL = 3);
-    INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/target');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/target');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.

@@ -38,7 +38,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, N'poison messages', N'[logging].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
-        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.', NULL
+        N'These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.', NULL
     FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
@@ -59,7 +59,9 @@ BEGIN
     SELECT 50, N'landed rows past their time', N'[logging].[Landing]', CONCAT(N'first ', CONVERT(nvarchar(19), la.LandedUtc, 120), N' UTC'),
         N'[retention] keeps 30 days: the purge job does not run.',
         N'EXECUTE [logging].[usp_PurgeLanding] @reason = N''usp_Health: past its time'', @WhatIf = 0;'
-    FROM (SELECT TOP (1) x.LandedUtc FROM [logging].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
+    /* Not the first alone: a clock that was ahead may have dated it. */
+    FROM (SELECT MIN(x.LandedUtc) AS LandedUtc
+          FROM (SELECT TOP (1000) y.LandedUtc FROM [logging].[Landing] AS y WITH (NOLOCK) WHERE y.LandedUtc <= @now ORDER BY y.RowVersion) AS x) AS la
     WHERE la.LandedUtc < DATEADD(day, -31, @now);
 
     RETURN;

@@ -123,7 +123,8 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
     SET Handle = @handle,
-        ConversationId = @conversationId
+        ConversationId = @conversationId,
+        Sent = 0
     FROM [logging].[Everlasting] AS e
         WITH (ROWLOCK, FORCESEEK)       /* its one row */
     WHERE e.ConfigId = 1;

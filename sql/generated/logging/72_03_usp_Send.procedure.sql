@@ -103,11 +103,10 @@ BEGIN
                        error can only roll back, and no message is committed without it (F-460) --- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @messageBody
+            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
-            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE e.ConfigId = 1 AND e.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;

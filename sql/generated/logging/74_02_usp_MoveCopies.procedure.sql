@@ -135,9 +135,10 @@ BEGIN
     /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
-    INNER LOOP JOIN [logging].[SentMessage] AS sm
+    INNER JOIN [logging].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
-        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
 
     RETURN 0;
 END;

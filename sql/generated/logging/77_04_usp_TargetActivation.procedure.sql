@@ -14,16 +14,10 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
-       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
-    DECLARE @received TABLE
-    (
-        QueuingOrder bigint NULL,
-        Handle uniqueidentifier NOT NULL,
-        MessageSequence bigint NULL,
-        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
-        Body varbinary(max) NULL
-    );
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
+       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
@@ -31,6 +25,7 @@ BEGIN
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
+    DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -56,12 +51,10 @@ BEGIN
                 FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
             ELSE
-                WAITFOR (
-                    RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [logging].[TargetQueue] INTO @received
-                ), TIMEOUT 5000;
+                WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
 
-            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+            SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
@@ -71,15 +64,16 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
-                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                SELECT @landed = 0, @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                    @messages = SUM(CASE WHEN r.MessageType IN (N'EndOfStream',
+                        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                        N'http://schemas.microsoft.com/SQL/ServiceBroker/Error') THEN 0 ELSE 1 END),
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N'EndOfStream',
                         N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog') THEN 1 ELSE 0 END)
                 FROM @received AS r;
@@ -88,22 +82,27 @@ BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
-                /* The sender's copies: what this transaction accounts for need not be sent again. First,
-                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
-                   would ask for the next key too, which a sender may just be writing (F-461). The
-                   broker's own rows may have a number that is a message's (F-141). */
+                /* The sender's copies: what is accounted for here need not be sent again. First, so that a hook
+                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
+                   sender is just writing; and by content, for the number is the sender's count (F-461). */
+                SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
-                INNER LOOP JOIN [logging].[SentMessage] AS sm
-                        WITH (ROWLOCK, FORCESEEK)
+                INNER JOIN [logging].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-                WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
-                    N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
+                WHERE sm.MessageType = ISNULL(r.MessageType, sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+                IF @@ROWCOUNT < @messages
+                BEGIN
+                    ROLLBACK TRANSACTION RedialBeforeCopies;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
+                    EXECUTE [logging].[usp_DropCopies] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
-                SET @landed = 0;
-                IF NOT EXISTS (SELECT 1
-                               FROM [logging].[PoisonAttempt] AS pa
+                IF NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
                                WHERE pa.ConversationHandle = @handle)
                 BEGIN

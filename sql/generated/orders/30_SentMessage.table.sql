@@ -4,7 +4,8 @@ GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence is the number the broker gives the message within its dialog (F-171).
+   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
+   message that has its number and its content, never for its number alone (F-461).
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog's target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */

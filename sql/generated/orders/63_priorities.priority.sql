@@ -15,7 +15,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/orders/initiator],
              REMOTE_SERVICE_NAME = N'//redial/orders/target',
              PRIORITY_LEVEL = 8);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/initiator')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -47,7 +49,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/orders/target],
              REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
              PRIORITY_LEVEL = 8);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/target')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.

@@ -36,6 +36,21 @@ BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'database without owner', DB_NAME(), NULL,
             N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.', NULL);
+    ELSE IF NOT EXISTS (SELECT 1
+                        FROM sys.databases AS d
+                        INNER JOIN sys.database_principals AS dp ON dp.name = N'dbo' AND dp.sid = d.owner_sid
+                        WHERE d.database_id = DB_ID())
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N'database with two owners', DB_NAME(), @ownerName,
+            N'The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N'committed is not durable', DB_NAME(), N'DELAYED_DURABILITY = FORCED',
+            N'What was committed is not yet on disk: a message could be lost when the server stops. A member of db_owner runs ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED, or ALLOWED.', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (50, N'database closes by itself', DB_NAME(), N'AUTO_CLOSE ON',
+            N'It closes with its last session, and no reader starts until somebody comes. A member of db_owner runs ALTER DATABASE CURRENT SET AUTO_CLOSE OFF.', NULL);
     IF @isPriorityHonored = 0
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (150, N'priority in the queues only', DB_NAME(), N'8',

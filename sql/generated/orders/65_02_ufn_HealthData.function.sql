@@ -38,7 +38,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, N'poison messages', N'[orders].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
-        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.', NULL
+        N'These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.', NULL
     FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;

@@ -19,7 +19,6 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @first bigint;              /* the number of the first message */
     DECLARE @sent bigint;
 
     IF @@TRANCOUNT = 0
@@ -32,7 +31,7 @@ BEGIN
         ON CONTRACT [//redial/orders/contract]
         WITH LIFETIME = 2592000, ENCRYPTION = OFF;
 
-    SELECT @conversationId = ce.conversation_id, @first = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -56,9 +55,9 @@ BEGIN
         END;
     END;
 
-    /* The numbers the broker has given them, from the one that was next on (F-171). */
+    /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
-    SELECT @conversationId, @first + ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m;
     SET @sent = @@ROWCOUNT;
 

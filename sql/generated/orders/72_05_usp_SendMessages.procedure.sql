@@ -135,10 +135,9 @@ BEGIN
                 SET XACT_ABORT ON;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
@@ -153,9 +152,10 @@ BEGIN
             UPDATE ks
             SET LastSequence = k.LastSequence
             FROM @keys AS k
-            INNER LOOP JOIN [orders].[KeySequence] AS ks
+            INNER JOIN [orders].[KeySequence] AS ks
                     WITH (ROWLOCK, FORCESEEK)   /* these rows; a scan would wait for other keys */
-                ON ks.ConfigId = 1 AND ks.ConversationKey = k.ConversationKey;
+                ON ks.ConfigId = 1 AND ks.ConversationKey = k.ConversationKey
+            OPTION (FORCE ORDER, LOOP JOIN);
             IF @@ROWCOUNT < @keyCount
                 INSERT INTO [orders].[KeySequence] (ConfigId, ConversationKey, LastSequence)
                 SELECT 1, k.ConversationKey, k.LastSequence

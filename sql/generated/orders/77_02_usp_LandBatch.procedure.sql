@@ -15,6 +15,7 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -26,27 +27,28 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @done (RowId)
-    SELECT r.RowId
+    /* The marks go with their rows, whatever becomes of those in this transaction. */
+    DELETE pa
+    OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
+    INTO @marks (RowId, Attempts, ErrorNumber, ErrorMessage)
     FROM @rows AS r
     INNER JOIN [orders].[PoisonAttempt] AS pa
-            WITH (FORCESEEK)            /* a scan would wait for other dialogs' rows, under G */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
         ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-        AND pa.MessageType = r.MessageType
-    WHERE pa.Attempts >= 1;
+        AND pa.MessageType = r.MessageType;
 
     IF @@ROWCOUNT > 0
     BEGIN
+        INSERT INTO @done (RowId)
+        SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
+
         INSERT INTO [orders].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-            pa.ErrorNumber, pa.ErrorMessage
+            m.ErrorNumber, m.ErrorMessage
         FROM @rows AS r
+        INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
-        INNER JOIN [orders].[PoisonAttempt] AS pa
-                WITH (FORCESEEK)        /* as above */
-            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-            AND pa.MessageType = r.MessageType
         ORDER BY r.RowId;
     END;
 

@@ -120,7 +120,24 @@ SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 2
     N''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'', NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;', 1);
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;', 1),
+        (10, N'Agent jobs', N'/* An Agent that stands tells nobody: when each job ran last, in the server''s local time (page sysjobservers). Late
+   is an hour, or two of its turns. The health job fails on purpose. */
+IF ISNULL(HAS_PERMS_BY_NAME(N''msdb.dbo.sysjobs'', N''OBJECT'', N''SELECT''), 0) = 0
+   OR ISNULL(HAS_PERMS_BY_NAME(N''msdb.dbo.sysjobservers'', N''OBJECT'', N''SELECT''), 0) = 0
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 150, N''not looked at'', N''Agent jobs'', NULL, N''No Agent here, or no right to read msdb, so whether the jobs run cannot be seen. A sysadmin runs this report, or looks at their history.'', NULL;
+ELSE
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, CASE WHEN l.IsLate = 1 THEN N''job does not run'' ELSE N''job failed'' END, j.name, CONCAT(N''last run '', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''never''), CASE j.enabled WHEN 0 THEN N'', disabled'' ELSE N'''' END),
+        CASE WHEN l.IsLate = 1 THEN N''SQL Server Agent stands, or the job is disabled or has no schedule. A sysadmin starts it.'' ELSE N''A sysadmin looks at its history: the message says why.'' END, NULL
+    FROM (VALUES (N''retire'', 60), (N''health'', 60), (N''purge poison'', 2880), (N''purge logs'', 2880), (N''purge send ledger'', 2880)) AS t(Task, LateMinutes)
+    INNER JOIN msdb.dbo.sysjobs AS j ON j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''Redial orders: '', t.Task, N'', '', DB_NAME()), 128)
+    LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
+    CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
+                            CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
+    CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''health'');', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
@@ -130,7 +147,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
     REVERT;
     IF @blind = 1
     BEGIN
-        DELETE FROM @parts WHERE IsOfServer = 1;
+        DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
             N'The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.');

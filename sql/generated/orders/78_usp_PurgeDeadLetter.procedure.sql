@@ -19,9 +19,12 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, HandledUtc datetime2(3) NULL, Header varbinary(1300) NULL);
+    DECLARE @letters TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
-    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
+    /* A range of one, or all of them: no OR, which would read the table for one letter. */
+    DECLARE @behind bigint = ISNULL(@deadLetterId - 1, -1);     /* letters up to here have been looked at */
+    DECLARE @last bigint = ISNULL(@deadLetterId, 9223372036854775807);
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -67,38 +70,34 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
 
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
+        /* Looked up holding nothing. On from the last one, each letter is read once: those that stay are not
+           read for every batch anew. */
         DELETE FROM @removed;
+        DELETE FROM @letters;
+        INSERT INTO @letters (DeadLetterId)
+        SELECT TOP (1000) dl.DeadLetterId
+        FROM [orders].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL)
+        ORDER BY dl.DeadLetterId;
+        SELECT @batch = COUNT(*), @behind = MAX(l.DeadLetterId) FROM @letters AS l;
 
         BEGIN TRANSACTION;
 
-        IF @deadLetterId IS NOT NULL
-            DELETE dl
-            OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
-            INTO @removed (DeadLetterId, HandledUtc, Header)
-            FROM [orders].[DeadLetter] AS dl
-                /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
-            WHERE dl.DeadLetterId = @deadLetterId;
-        ELSE
-            /* On from the last one, each letter is read once: those that stay are not read for every
-               batch anew. */
-            DELETE o
-            OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
-            INTO @removed (DeadLetterId, HandledUtc, Header)
-            FROM
-            (
-                SELECT TOP (1000) dl.DeadLetterId, dl.HandledUtc, dl.Body
-                FROM [orders].[DeadLetter] AS dl
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-                WHERE dl.DeadLetterId > @behind
-                  AND dl.AddedUtc <= @before
-                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
-                ORDER BY dl.DeadLetterId
-            ) AS o;
+        DELETE dl
+        OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
+        INTO @removed (DeadLetterId, HandledUtc, Header)
+        FROM [orders].[DeadLetter] AS dl
+            /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        INNER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
+        WHERE dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL;
 
-        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
-
-        IF @batch > 0
+        IF EXISTS (SELECT 1 FROM @removed)
         BEGIN
             SELECT @count = @count + COUNT_BIG(*),
                 @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
@@ -122,7 +121,7 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
         COMMIT TRANSACTION;
 
         IF @Debug = 1
-            PRINT CONCAT(N'Removed: ', @batch);
+            PRINT CONCAT(N'Looked at: ', @batch, N', removed so far: ', @count);
     END;
 
     IF @WhatIf = 1
@@ -130,8 +129,8 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [orders].[DeadLetter] AS dl
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-        /* A range of one, or all of them: no OR, which would read the table for one letter. */
-        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
           AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
           AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;

@@ -20,10 +20,14 @@ BEGIN
     DECLARE @batch int = 1;
     DECLARE @from uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @to uniqueidentifier;
+    DECLARE @oldConversationLog TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @oldErrorLog TABLE (ErrorLogId bigint NOT NULL PRIMARY KEY);
+    DECLARE @oldOperatorLog TABLE (OperatorLogId bigint NOT NULL PRIMARY KEY);
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
+    DECLARE @oldSkippedNumber TABLE (ConversationKey nvarchar(200) NOT NULL, KeySequence bigint NOT NULL, PRIMARY KEY (ConversationKey, KeySequence));
     DECLARE @numbers bigint = 0;
 
     IF @Help = 1
@@ -65,27 +69,37 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         SELECT @numbers = COUNT_BIG(*) FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK) WHERE sn.SkippedUtc < @before;
     END;
 
-    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
-       TOP would pass over all the rows that stay anew for every batch. */
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc. What is old is
+       looked up holding nothing, looked at again under its lock, and deleted by its key: the rows that stay
+       are not locked. Here and below:
+       XLOCK, READPAST: a row somebody writes, or reads under REPEATABLE READ, is passed over. U, the lock
+       of a DELETE, is got beside such a reader and then waits for X: the purge would be in circles (F-127). */
     WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
         SET @to = NULL;                 /* stays NULL behind the last full slice */
         SELECT @to = cl.Handle
         FROM [orders].[ConversationLog] AS cl
-            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
-            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only a border */
         WHERE cl.Handle > @from
         ORDER BY cl.Handle
         OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
 
-        DELETE cl
+        DELETE FROM @oldConversationLog;
+        INSERT INTO @oldConversationLog (Handle)
+        SELECT cl.Handle
         FROM [orders].[ConversationLog] AS cl
-            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
-               circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only where to look */
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
           AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
+
+        DELETE cl
+        FROM [orders].[ConversationLog] AS cl
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)
+        INNER JOIN @oldConversationLog AS h ON h.Handle = cl.Handle
+        WHERE (cl.EndedUtc < @before
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
@@ -98,9 +112,16 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) el
-        FROM [orders].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE el.AddedUtc < @before;
+        DELETE FROM @oldErrorLog;
+        INSERT INTO @oldErrorLog (ErrorLogId)
+        SELECT TOP (1000) el.ErrorLogId
+        FROM [orders].[ErrorLog] AS el WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE el.AddedUtc < @before
+        ORDER BY el.ErrorLogId;
+
+        DELETE el
+        FROM [orders].[ErrorLog] AS el WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldErrorLog AS k ON k.ErrorLogId = el.ErrorLogId;
         SET @batch = @@ROWCOUNT;
         SET @errorRows = @errorRows + @batch;
         IF @Debug = 1
@@ -110,9 +131,16 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) ol
-        FROM [orders].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE ol.AddedUtc < @longAgo;
+        DELETE FROM @oldOperatorLog;
+        INSERT INTO @oldOperatorLog (OperatorLogId)
+        SELECT TOP (1000) ol.OperatorLogId
+        FROM [orders].[OperatorLog] AS ol WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE ol.AddedUtc < @longAgo
+        ORDER BY ol.OperatorLogId;
+
+        DELETE ol
+        FROM [orders].[OperatorLog] AS ol WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldOperatorLog AS k ON k.OperatorLogId = ol.OperatorLogId;
         SET @batch = @@ROWCOUNT;
         SET @operatorRows = @operatorRows + @batch;
         IF @Debug = 1
@@ -122,9 +150,16 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) sn
-        FROM [orders].[SkippedNumber] AS sn WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE sn.SkippedUtc < @before;
+        DELETE FROM @oldSkippedNumber;
+        INSERT INTO @oldSkippedNumber (ConversationKey, KeySequence)
+        SELECT TOP (1000) sn.ConversationKey, sn.KeySequence
+        FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE sn.SkippedUtc < @before
+        ORDER BY sn.ConversationKey, sn.KeySequence;
+
+        DELETE sn
+        FROM [orders].[SkippedNumber] AS sn WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldSkippedNumber AS k ON k.ConversationKey = sn.ConversationKey AND k.KeySequence = sn.KeySequence;
         SET @batch = @@ROWCOUNT;
         SET @numbers = @numbers + @batch;
         IF @Debug = 1

@@ -59,6 +59,7 @@ DECLARE @found TABLE
     Problem nvarchar(1500) NOT NULL,
     NextStep nvarchar(1000) NOT NULL
 );
+DECLARE @open int = @@TRANCOUNT;        /* before a statement that counts itself */
 DECLARE @here nvarchar(260) = QUOTENAME(DB_NAME());
 DECLARE @me nvarchar(260) = QUOTENAME(USER_NAME());
 
@@ -122,6 +123,30 @@ WHERE d.database_id = DB_ID()
        OR SUSER_SNAME(d.owner_sid) IS NULL
        OR NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N''dbo'' AND dp.sid = d.owner_sid));
 
+/* Committed is then not yet on disk, and a crash loses acknowledged messages (page Control transaction
+   durability). ALLOWED leaves the choice to each COMMIT: ours make none. By a text of its own: 2012 has no such column, and would not compile this. */
+DECLARE @forced bit = 0;
+IF CONVERT(int, PARSENAME(@version, 4)) >= 12
+    EXECUTE sys.sp_executesql N''SELECT @forced = 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2;'',
+        N''@forced bit OUTPUT'', @forced = @forced OUTPUT;
+IF @forced = 1
+    INSERT INTO @found (Number, Problem, NextStep)
+    VALUES (50223, CONCAT(@here, N'' has DELAYED_DURABILITY = FORCED: a message that was committed could be lost when the server stops.''),
+        CONCAT(N''ALTER DATABASE '', @here, N'' SET DELAYED_DURABILITY = DISABLED; or ALLOWED, then a sender''''s COMMIT WITH (DELAYED_DURABILITY = ON) is its own risk.''));
+
+/* In a contained database names have a collation of their own, and ours are compared with rows (468; page
+   Contained database collations). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50223, CONCAT(@here, N'' is a contained database of collation '', d.collation_name, N'', and its catalog has another one: names and data could not be compared (468).''),
+    CONCAT(N''ALTER DATABASE '', @here, N'' SET CONTAINMENT = NONE; or use a database that is not contained.'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.containment = 1
+  AND d.collation_name NOT IN (N''Latin1_General_100_CI_AS_WS_KS_SC'', N''Latin1_General_100_CI_AS_KS_WS_SC'');
+
+/* A warning: it works while somebody is connected. usp_Health says so as well. */
+IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+    PRINT CONCAT(N''Warning: '', @here, N'' has AUTO_CLOSE ON. It closes with its last session, and no reader starts until somebody comes. Next: ALTER DATABASE '', @here, N'' SET AUTO_CLOSE OFF;'');
+
 /* ENABLE_BROKER is refused on an availability group (1468, F-483); 10_broker switches it on elsewhere. */
 INSERT INTO @found (Number, Problem, NextStep)
 SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', which is in an availability group, and the server refuses to switch it on there.''),
@@ -130,24 +155,43 @@ SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', which is in an 
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NOT NULL AND @edition <> 8;
 
+/* And beside its original, where the broker of both would have one identity (9772). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT TOP (1) 50224, CONCAT(N''Service Broker is off in '', @here, N'' and on in '', QUOTENAME(o.name), N'', which has the same broker identity: one is a copy of the other.''),
+    CONCAT(N''if the conversations in '', @here, N'' may go, ALTER DATABASE '', @here, N'' SET NEW_BROKER; which ends them and tells nobody. If it takes the place of the other, ALTER DATABASE '',
+        QUOTENAME(o.name), N'' SET DISABLE_BROKER; first. Then deploy again.'')
+FROM sys.databases AS d
+INNER JOIN sys.databases AS o ON o.service_broker_guid = d.service_broker_guid AND o.database_id <> d.database_id AND o.is_broker_enabled = 1
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND @edition <> 8
+ORDER BY o.name;
+
+/* ALTER DATABASE is refused inside a transaction (226). */
+INSERT INTO @found (Number, Problem, NextStep)
+SELECT 50224, CONCAT(N''Service Broker is off in '', @here, N'', your session has a transaction open, and inside one the server refuses to switch it on.''),
+    CONCAT(N''COMMIT; SET IMPLICIT_TRANSACTIONS OFF; and deploy again; or first, outside of a transaction, ALTER DATABASE '', @here, N'' SET ENABLE_BROKER;'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL AND @edition <> 8
+  AND (@open > 0 OR @@OPTIONS & 2 = 2);
+
 /* ENABLE_BROKER needs the database for itself (F-101), and NO_WAIT gives up at once: who is in the way? Who
-   may not see other sessions (VIEW SERVER STATE) gets the server''s own refusal, from 10_broker. Up to five. */
+   may not see other sessions (VIEW SERVER STATE) gets the server''s own refusal, from 10_broker. Up to five.
+   The server''s own sessions are no users, those that activation starts among them. */
 IF @edition <> 8
    AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0 AND d.group_database_id IS NULL)
-   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID)
+   AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1)
 BEGIN
     DECLARE @sessions nvarchar(1200) = N'''';
     DECLARE @session int = 0;
     DECLARE @told int = 0;
     WHILE @told < 5
-          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session)
+          AND EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session)
     BEGIN
         SELECT TOP (1) @session = s.session_id,
             @sessions = CONCAT(@sessions, CASE @sessions WHEN N'''' THEN N'''' ELSE N''; '' END, N''session '', s.session_id, N'', login '', LEFT(s.login_name, 60),
                 N'', host '', LEFT(ISNULL(s.host_name, N''unknown''), 40), N'', program '', LEFT(ISNULL(s.program_name, N''unknown''), 60),
                 N'', since '', CONVERT(nvarchar(19), s.login_time, 120))
         FROM sys.dm_exec_sessions AS s
-        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.session_id > @session
+        WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1 AND s.session_id > @session
         ORDER BY s.session_id;
         SET @told = @told + 1;
     END;
@@ -155,7 +199,7 @@ BEGIN
     SELECT 50226, CONCAT(N''Service Broker is off, and switching it on needs '', @here, N'' for itself, but '', COUNT(*), N'' other sessions are in it: '', @sessions, N''.''),
         N''let them end and deploy again, in a quiet hour; or say how else in database.enable_broker: wait for them (new ones then queue), or immediate, which cuts them off.''
     FROM sys.dm_exec_sessions AS s
-    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID;
+    WHERE s.database_id = DB_ID() AND s.session_id <> @@SPID AND s.is_user_process = 1;
 END;
 
 /* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
@@ -176,8 +220,8 @@ BEGIN
     IF ISNULL(HAS_PERMS_BY_NAME(@here, N''DATABASE'', N''ALTER ANY SCHEMA''), 0) = 0 SET @missing = @missing + N'', ALTER ANY SCHEMA'';
 END
 ELSE IF ISNULL(IS_MEMBER(N''db_owner''), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
-        AND ISNULL(IS_ROLEMEMBER(N''db_owner'', N''orders_module''), 0) = 1
-    SET @missing = N''membership in db_owner (only members change that role, and this configuration takes its module user out of it)'';
+        AND ISNULL(IS_ROLEMEMBER(N''db_owner'', N''orders_module''), 0) = 0
+    SET @missing = N''membership in db_owner (only members change that role, and this configuration adds one)'';
 IF @missing <> N''''
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50200, CONCAT(N''User '', @me, N'' of database '', @here, N'' cannot deploy configuration orders. Missing: '', @missing, N''.''),
@@ -234,14 +278,14 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_ArmTimer''), (N''PROCEDURE'', N''usp_BeginConversation''), (N''PROCEDURE'', N''usp_BeginPartition''),
     (N''PROCEDURE'', N''usp_CheckHealth''), (N''PROCEDURE'', N''usp_CheckMessages''), (N''PROCEDURE'', N''usp_CloseDialogs''),
     (N''PROCEDURE'', N''usp_CloseEverlasting''), (N''PROCEDURE'', N''usp_CloseGate''), (N''PROCEDURE'', N''usp_Drain''),
-    (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''), (N''PROCEDURE'', N''usp_EndLeakedOne''),
-    (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''), (N''PROCEDURE'', N''usp_FindPoison''),
-    (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''), (N''PROCEDURE'', N''usp_LandBatch''),
-    (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''), (N''PROCEDURE'', N''usp_Mark''),
-    (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''),
-    (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''),
-    (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''),
-    (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
+    (N''PROCEDURE'', N''usp_DropCopies''), (N''PROCEDURE'', N''usp_EndInitiator''), (N''PROCEDURE'', N''usp_EndLeaked''),
+    (N''PROCEDURE'', N''usp_EndLeakedOne''), (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_EndTarget''),
+    (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
+    (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
+    (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
+    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
+    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
+    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
     (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
     (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
     (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendPending''),
@@ -459,22 +503,23 @@ BEGIN
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N''A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.'', 1;
 END;
-/* In no role: whoever may ALTER one of its procedures has its rights. An earlier choice, or somebody, may
-   have made it a member of db_owner. With a signature that waits for the signature, in 79_code_signing. */
-IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and only a member cleans up a
+   conversation that is CLOSED. Without this membership vw_Pending and usp_Health do not say why a message
+   waits, and usp_EndLeaked leaves those; nothing is lost by it, for what is sent again is our own copy.
+   The mark says that the membership is ours to take away. */
+IF ISNULL(IS_ROLEMEMBER(N''db_owner'', N''orders_module''), 0) = 0   /* NULL: may not be seen */
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 4   /* USER */
                  AND ep.major_id = DATABASE_PRINCIPAL_ID(N''orders_module'')
                  AND ep.name = N''Redial.db_owner'')
-BEGIN
-    EXECUTE @property = sys.sp_dropextendedproperty @name = N''Redial.db_owner'',
-        @level0type = N''USER'', @level0name = N''orders_module'';
-    IF ISNULL(@property, 1) <> 0
-        THROW 50209, N''A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.'', 1;
-END;
-IF IS_ROLEMEMBER(N''db_owner'', N''orders_module'') = 1
-BEGIN
-    ALTER ROLE [db_owner] DROP MEMBER [orders_module];
-    PRINT N''User [orders_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.'';
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = N''Redial.db_owner'', @value = N''orders'',
+            @level0type = N''USER'', @level0name = N''orders_module'';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N''A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.'', 1;
+    END;
+    ALTER ROLE [db_owner] ADD MEMBER [orders_module];
 END;
 COMMIT TRANSACTION;
 ');
@@ -994,7 +1039,8 @@ VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[orders].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence is the number the broker gives the message within its dialog (F-171).
+   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
+   message that has its number and its content, never for its number alone (F-461).
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog''s target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
@@ -1378,7 +1424,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/orders/initiator],
              REMOTE_SERVICE_NAME = N''//redial/orders/target'',
              PRIORITY_LEVEL = 8);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/initiator'');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = N''redial/orders/initiator'')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/initiator'');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -1402,7 +1450,7 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'63_priorities.priority.sql', 41, NULL, NULL,
+VALUES (N'63_priorities.priority.sql', 43, NULL, NULL,
 N'IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N''redial/orders/target'')
 BEGIN
     SET XACT_ABORT ON;
@@ -1412,7 +1460,9 @@ BEGIN
              LOCAL_SERVICE_NAME = [//redial/orders/target],
              REMOTE_SERVICE_NAME = N''//redial/orders/initiator'',
              PRIORITY_LEVEL = 8);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/target'');
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''BROKER PRIORITY'' AND o.Name = N''redial/orders/target'')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''BROKER PRIORITY'', N''redial/orders/target'');
     COMMIT TRANSACTION;
 END
 /* Another level, or another version of the contract: one that is still named here could not be dropped.
@@ -1649,9 +1699,6 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
-      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
-      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
-                  WHERE tq.object_id = OBJECT_ID(N''[orders].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -1711,38 +1758,50 @@ N'CREATE OR ALTER FUNCTION [orders].[ufn_Pending]()
 RETURNS @pending TABLE
 (
     ConversationHandle uniqueidentifier NOT NULL,
-    MessageSequence bigint NULL,
+    MessageSequence bigint NOT NULL,
     MessageType nvarchar(256) NULL,
-    IsEndOfDialog bit NULL,
-    IsError bit NULL,
-    EnqueuedUtc datetime NULL,
+    IsEndOfDialog bit NOT NULL,
+    IsError bit NOT NULL,
+    EnqueuedUtc datetime NOT NULL,
     WaitingSeconds int NULL,
     ToService nvarchar(256) NULL,
+    StatusKind nvarchar(20) NOT NULL,       /* see below */
     TransmissionStatus nvarchar(4000) NULL,
-    Header varbinary(1300) NULL             /* of the body: who sent it, in vw_Pending */
+    ConversationKey nvarchar(200) NULL,     /* of the header in front of the body, if it has one */
+    KeySequence bigint NULL,
+    MessageId uniqueidentifier NULL
 )
 WITH EXECUTE AS N''orders_module''
 AS
 /* Redial 0.1.0, configuration orders */
-/* Behind vw_Pending: each dialog of this configuration whose last message could not be delivered, and why.
-   Of a dialog that has not been tried, and of its messages one by one, only sys.transmission_queue knows,
-   which shows no row outside db_owner (F-113): those columns are NULL. Waiting is its oldest message that
-   has not landed. GET_TRANSMISSION_STATUS needs no right on its page (F-545). At most 10,000 rows. */
+/* Behind vw_Pending: messages of this configuration that have not reached their queue, and what the
+   server says is in the way. What has not landed for any reason: vw_Unlanded. Of bodies only the header is
+   read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
+   module user is no member of db_owner (F-113); usp_Health says so.
+   StatusKind, by the server''s texts (English, German ... servers give ''other''): not tried, queue off,
+   busy, no service, no route, broker off, access, far side ended, other. */
 BEGIN
-    INSERT INTO @pending (ConversationHandle, EnqueuedUtc, WaitingSeconds, ToService, TransmissionStatus)
+    INSERT INTO @pending
+        (ConversationHandle, MessageSequence, MessageType, IsEndOfDialog, IsError, EnqueuedUtc, WaitingSeconds,
+         ToService, StatusKind, TransmissionStatus, ConversationKey, KeySequence, MessageId)
     SELECT TOP (10000)
-        d.conversation_handle, o.SentUtc, DATEDIFF(second, o.SentUtc, GETUTCDATE()), d.far_service, d.TransmissionStatus
-    FROM (SELECT TOP (200000) ce.conversation_handle, ce.conversation_id, ce.far_service,
-              GET_TRANSMISSION_STATUS(ce.conversation_handle) AS TransmissionStatus
-          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/orders/initiator'', N''//redial/orders/target'')
-            AND ce.state IN (''SO'', ''CO'', ''DO'')) AS d      /* others have nothing to send */
-    OUTER APPLY (SELECT TOP (1) sm.SentUtc
-                 FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)     /* its rows only */
-                 WHERE sm.ConversationId = d.conversation_id
-                 ORDER BY sm.MessageSequence) AS o
-    WHERE d.TransmissionStatus > N'''';
+        tq.conversation_handle, tq.message_sequence_number, tq.message_type_name, tq.is_end_of_dialog,
+        tq.is_conversation_error, tq.enqueue_time, DATEDIFF(second, tq.enqueue_time, GETUTCDATE()),
+        tq.to_service_name,
+        CASE WHEN ISNULL(tq.transmission_status, N'''') = N'''' THEN N''not tried''
+             WHEN tq.transmission_status LIKE N''%queue%disabled%'' THEN N''queue off''
+             WHEN tq.transmission_status LIKE N''%busy%'' THEN N''busy''
+             WHEN tq.transmission_status LIKE N''%broker%disabled%'' OR tq.transmission_status LIKE N''%broker is not enabled%'' THEN N''broker off''
+             WHEN tq.transmission_status LIKE N''%no service by that name%'' OR tq.transmission_status LIKE N''%could not find the target broker%'' THEN N''no service''
+             WHEN tq.transmission_status LIKE N''%route%'' THEN N''no route''
+             WHEN tq.transmission_status LIKE N''%security context%'' OR tq.transmission_status LIKE N''%permission%''
+                 OR tq.transmission_status LIKE N''%master key%'' OR tq.transmission_status LIKE N''%certificate%'' THEN N''access''
+             WHEN tq.transmission_status LIKE N''%end dialog%'' OR tq.transmission_status LIKE N''%error message%'' THEN N''far side ended''
+             ELSE N''other'' END,
+        tq.transmission_status, e.ConversationKey, e.KeySequence, e.MessageId
+    FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
+    CROSS APPLY [orders].[ufn_ReadEnvelope](SUBSTRING(tq.message_body, 1, 1300)) AS e
+    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N''//redial/orders/initiator'', N''//redial/orders/target'');
 
     RETURN;
 END;
@@ -1860,6 +1919,21 @@ BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N''database without owner'', DB_NAME(), NULL,
             N''The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.'', NULL);
+    ELSE IF NOT EXISTS (SELECT 1
+                        FROM sys.databases AS d
+                        INNER JOIN sys.database_principals AS dp ON dp.name = N''dbo'' AND dp.sid = d.owner_sid
+                        WHERE d.database_id = DB_ID())
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''database with two owners'', DB_NAME(), @ownerName,
+            N''The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''committed is not durable'', DB_NAME(), N''DELAYED_DURABILITY = FORCED'',
+            N''What was committed is not yet on disk: a message could be lost when the server stops. A member of db_owner runs ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED, or ALLOWED.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (50, N''database closes by itself'', DB_NAME(), N''AUTO_CLOSE ON'',
+            N''It closes with its last session, and no reader starts until somebody comes. A member of db_owner runs ALTER DATABASE CURRENT SET AUTO_CLOSE OFF.'', NULL);
     IF @isPriorityHonored = 0
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (150, N''priority in the queues only'', DB_NAME(), N''8'',
@@ -1875,16 +1949,16 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Rights, gate, version                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    VALUES (200, N''pending dialogs, not messages'', N''sys.transmission_queue'', NULL,
-        N''orders_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.'', NULL);
-    /* Counted, since the module user sees no service of another. */
-    IF (SELECT COUNT(*) FROM sys.services AS s
-        WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/orders/initiator'', N''//redial/orders/target'')
-          AND s.principal_id = DATABASE_PRINCIPAL_ID(N''orders_module'')) < 2
+    IF ISNULL(IS_MEMBER(N''db_owner''), 0) <> 1
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+        VALUES (10, N''pending messages not visible'', N''orders_module'', NULL,
+            N''sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''''orders_module'''' must be a member of db_owner. A member of db_owner: ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.'', NULL);
+    IF EXISTS (SELECT 1 FROM sys.services AS s
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/orders/initiator'', N''//redial/orders/target'')
+                 AND s.principal_id <> DATABASE_PRINCIPAL_ID(N''orders_module''))
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N''service owned by another'', N''orders_module'', NULL,
-            N''Or it is gone. Our procedures work as the owner of their services, and the right to SEND is checked against it. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: each of ours TO the module user; for one that is gone, whoever deploys runs redial.sql again.'', NULL);
+            N''The right to SEND is checked against the owner of the initiating service. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.'', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N''gate closed'', N''orders'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''),
@@ -2030,7 +2104,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, N''poison messages'', N''[orders].[PoisonAttempt]'', CONCAT(COUNT(*), N'', most rollbacks '', MAX(pa.Attempts)),
-        N''These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'', NULL
+        N''These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.'', NULL
     FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
@@ -2086,7 +2160,7 @@ BEGIN
              WHEN p.StatusKind = N''far side ended'' OR MAX(p.WaitingSeconds) > 300 THEN 50
              ELSE 150 END,
         N''messages pending'', CONCAT(p.ToService, N'': '', p.StatusKind),
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'' dialogs'', N'', oldest '' + CONVERT(nvarchar(11), MAX(p.WaitingSeconds)) + N'' s''),
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'', oldest '', MAX(p.WaitingSeconds), N'' s''),
         CASE p.StatusKind
             WHEN N''queue off'' THEN N''The target queue is off. Find out in vw_Errors what switched it off, then start it.''
             WHEN N''broker off'' THEN N''A member of db_owner runs ALTER DATABASE ... SET ENABLE_BROKER in the database the text in vw_Pending names.''
@@ -2101,7 +2175,7 @@ BEGIN
             WHEN N''queue off'' THEN N''EXECUTE [orders].[usp_StartQueue] @reason = N''''usp_Health: queue off'''', @WhatIf = 0;''
             WHEN N''far side ended'' THEN N''EXECUTE [orders].[usp_Resend] @reason = N''''usp_Health: far side ended'''', @WhatIf = 0;''
             END
-    FROM [orders].[vw_Pending] AS p
+    FROM [orders].[ufn_Pending]() AS p
     GROUP BY p.ToService, p.StatusKind;
 
     /* Dialogs whose resend activation has left to an operator. */
@@ -2229,10 +2303,8 @@ BEGIN
         VALUES (1, N''queue missing'', NULL, NULL, N''A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.'', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
-        CASE WHEN q.Messages IS NULL THEN N''not looked at'' ELSE N''messages in a queue'' END, q.QueueName, CONCAT(N''about '', q.Messages),
-        CASE WHEN q.Messages IS NULL THEN N''How long it is: sys.internal_tables does not show the module user the table of its queue (F-172). A member of db_owner sees it there and in sys.partitions.''
-             WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
+    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N''messages in a queue'', q.QueueName, CONCAT(N''about '', q.Messages),
+        CASE WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
              ELSE N''From sys.partitions, without reading the queue.'' END, NULL
     FROM [orders].[ufn_Queues]() AS q;
 
@@ -2260,6 +2332,80 @@ BEGIN
         IF ERROR_NUMBER() NOT IN (8410, 8426, 8458) OR XACT_STATE() = -1
             THROW;
     END CATCH;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'70_usp_DropCopies.procedure.sql', 4, N'procedure', N'[orders].[usp_DropCopies]',
+N'CREATE OR ALTER PROCEDURE [orders].[usp_DropCopies]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* kept in ErrorLog */
+    @rows [orders].[ReceivedBatch] READONLY   /* what has been accounted for */
+AS
+/* Redial 0.1.0, configuration orders */
+/* Takes away one copy for each message that has been accounted for: that of its number and content, else
+   the oldest of its content. The sender''s count and the broker''s numbers can come apart: somebody else sends
+   on the dialog, a SEND is undone and its number not given back, a client cancels between a SEND and its
+   copy and commits. So nothing that is still to come is left without a copy. Said in ErrorLog, once for
+   each dialog. Called in a transaction that owns the group of the dialog''s target. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
+    DECLARE @message nvarchar(2048);
+
+    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    DELETE sm
+    OUTPUT r.RowId INTO @found (RowId)
+    FROM @rows AS r
+    INNER JOIN [orders].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    WHERE r.MessageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND r.MessageType NOT IN (N''EndOfStream'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+              N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
+          AND NOT EXISTS (SELECT 1 FROM @found AS f WHERE f.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SET @first = ISNULL(@first, @sequence);
+        WITH oldest AS (
+            SELECT TOP (1) sm.MessageSequence
+            FROM [orders].[SentMessage] AS sm
+                /* READPAST: what a sender is just writing has not arrived. FORCESEEK: this dialog''s. */
+                WITH (UPDLOCK, READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+              AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
+            ORDER BY sm.MessageSequence
+        )
+        DELETE FROM oldest;
+    END;
+
+    /* Once: not if it stands among the last thousand lines. */
+    IF @first IS NOT NULL
+       AND NOT EXISTS (SELECT 1
+                       FROM (SELECT TOP (1000) el.ProcedureName, el.ConversationHandle
+                             FROM [orders].[ErrorLog] AS el WITH (NOLOCK)     /* waits for nobody */
+                             ORDER BY el.ErrorLogId DESC) AS el
+                       WHERE el.ConversationHandle = @handle AND el.ProcedureName = N''usp_DropCopies'')
+    BEGIN
+        SET @message = CONCAT(N''Message '', @first, N'' of this dialog has no copy of its number: somebody else sends on it, or a client cancelled a call and committed. Nothing is lost: copies are found by their content. Next: see who else may send on dialogs of service ''''//redial/orders/initiator''''.'');
+        EXECUTE [orders].[usp_LogError] @procedureName = N''usp_DropCopies'', @handle = @handle,
+            @sequence = @first, @message = @message;
+    END;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -2431,7 +2577,6 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @first bigint;              /* the number of the first message */
     DECLARE @sent bigint;
 
     IF @@TRANCOUNT = 0
@@ -2444,7 +2589,7 @@ BEGIN
         ON CONTRACT [//redial/orders/contract]
         WITH LIFETIME = 2592000, ENCRYPTION = OFF;
 
-    SELECT @conversationId = ce.conversation_id, @first = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -2468,9 +2613,9 @@ BEGIN
         END;
     END;
 
-    /* The numbers the broker has given them, from the one that was next on (F-171). */
+    /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
-    SELECT @conversationId, @first + ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m;
     SET @sent = @@ROWCOUNT;
 
@@ -2961,10 +3106,9 @@ BEGIN
             SET XACT_ABORT ON;
             UPDATE sc
             SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
             INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3262,10 +3406,9 @@ BEGIN
                 SET XACT_ABORT ON;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N''The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.'', 1;
@@ -3280,9 +3423,10 @@ BEGIN
             UPDATE ks
             SET LastSequence = k.LastSequence
             FROM @keys AS k
-            INNER LOOP JOIN [orders].[KeySequence] AS ks
+            INNER JOIN [orders].[KeySequence] AS ks
                     WITH (ROWLOCK, FORCESEEK)   /* these rows; a scan would wait for other keys */
-                ON ks.ConfigId = 1 AND ks.ConversationKey = k.ConversationKey;
+                ON ks.ConfigId = 1 AND ks.ConversationKey = k.ConversationKey
+            OPTION (FORCE ORDER, LOOP JOIN);
             IF @@ROWCOUNT < @keyCount
                 INSERT INTO [orders].[KeySequence] (ConfigId, ConversationKey, LastSequence)
                 SELECT 1, k.ConversationKey, k.LastSequence
@@ -3906,9 +4050,10 @@ BEGIN
     /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
-    INNER LOOP JOIN [orders].[SentMessage] AS sm
+    INNER JOIN [orders].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
-        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
 
     RETURN 0;
 END;
@@ -4538,6 +4683,7 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -4549,27 +4695,28 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @done (RowId)
-    SELECT r.RowId
+    /* The marks go with their rows, whatever becomes of those in this transaction. */
+    DELETE pa
+    OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
+    INTO @marks (RowId, Attempts, ErrorNumber, ErrorMessage)
     FROM @rows AS r
     INNER JOIN [orders].[PoisonAttempt] AS pa
-            WITH (FORCESEEK)            /* a scan would wait for other dialogs'' rows, under G */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs'' rows, under G */
         ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-        AND pa.MessageType = r.MessageType
-    WHERE pa.Attempts >= 1;
+        AND pa.MessageType = r.MessageType;
 
     IF @@ROWCOUNT > 0
     BEGIN
+        INSERT INTO @done (RowId)
+        SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
+
         INSERT INTO [orders].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N''target'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-            pa.ErrorNumber, pa.ErrorMessage
+            m.ErrorNumber, m.ErrorMessage
         FROM @rows AS r
+        INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
-        INNER JOIN [orders].[PoisonAttempt] AS pa
-                WITH (FORCESEEK)        /* as above */
-            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-            AND pa.MessageType = r.MessageType
         ORDER BY r.RowId;
     END;
 
@@ -4856,16 +5003,10 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
-       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
-    DECLARE @received TABLE
-    (
-        QueuingOrder bigint NULL,
-        Handle uniqueidentifier NOT NULL,
-        MessageSequence bigint NULL,
-        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
-        Body varbinary(max) NULL
-    );
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
+       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [orders].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
@@ -4873,6 +5014,7 @@ BEGIN
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender''s side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
+    DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -4903,12 +5045,10 @@ BEGIN
                 FROM [orders].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
             ELSE
-                WAITFOR (
-                    RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [orders].[TargetQueue] INTO @received
-                ), TIMEOUT 1000;
+                WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
 
-            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+            SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
@@ -4918,15 +5058,16 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @phase = 1;
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
             BEGIN
-                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                SELECT @landed = 0, @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                    @messages = SUM(CASE WHEN r.MessageType IN (N''EndOfStream'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
+                        N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'') THEN 0 ELSE 1 END),
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
@@ -4935,22 +5076,27 @@ BEGIN
                     SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
-                /* The sender''s copies: what this transaction accounts for need not be sent again. First,
-                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
-                   would ask for the next key too, which a sender may just be writing (F-461). The
-                   broker''s own rows may have a number that is a message''s (F-141). */
+                /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
+                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
+                   sender is just writing; and by content, for the number is the sender''s count (F-461). */
+                SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
-                INNER LOOP JOIN [orders].[SentMessage] AS sm
-                        WITH (ROWLOCK, FORCESEEK)
+                INNER JOIN [orders].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-                WHERE r.MessageType NOT IN (N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
-                    N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'');
+                WHERE sm.MessageType = ISNULL(r.MessageType, sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
+                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+                IF @@ROWCOUNT < @messages
+                BEGIN
+                    ROLLBACK TRANSACTION RedialBeforeCopies;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
+                    EXECUTE [orders].[usp_DropCopies] @conversationId, @handle, @rows;
+                    DELETE FROM @rows;
+                END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
-                SET @landed = 0;
-                IF NOT EXISTS (SELECT 1
-                               FROM [orders].[PoisonAttempt] AS pa
+                IF NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa
                                    WITH (FORCESEEK)     /* a scan would wait for other dialogs'' rows, under G */
                                WHERE pa.ConversationHandle = @handle)
                 BEGIN
@@ -5280,8 +5426,7 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* lint: operator */
 /* One line of usp_EndLeaked, looked at once more under locks. Called outside a transaction, has one of its
-   own; raises what goes wrong. No read waits longer than the caller''s LOCK_TIMEOUT.
-   What only a member of db_owner may or sees is done as the caller: nothing of ours lends that right. */
+   own; raises what goes wrong. No read waits longer than the caller''s LOCK_TIMEOUT. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -5289,16 +5434,11 @@ BEGIN
 
     DECLARE @copies bigint = 0;
     DECLARE @result int;
-    DECLARE @isOwner bit;
-    DECLARE @pending TABLE (MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL, ToService nvarchar(256) NULL);
+    DECLARE @sees bit = 1;
 
     SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N''CLOSE'' THEN N''would be closed'' WHEN N''GIVE UP'' THEN N''would be given up''
         WHEN N''END ALONE'' THEN N''would be cleaned up'' WHEN N''END WITH CLEANUP'' THEN N''would be cleaned up'' WHEN N''DELETE ROW'' THEN N''would be deleted''
         WHEN N''FREE SLOT'' THEN N''would be freed'' ELSE N''would be ended'' END END;
-
-    EXECUTE AS CALLER;
-    SET @isOwner = CASE WHEN USER_ID() = 1 THEN 1 ELSE ISNULL(IS_MEMBER(N''db_owner''), 0) END;   /* the page of IS_MEMBER says 0 for dbo */
-    REVERT;
 
     BEGIN TRANSACTION;
 
@@ -5322,14 +5462,8 @@ BEGIN
         ELSE IF @outcome IS NULL
             END CONVERSATION @handle WITH CLEANUP;
     END
-    ELSE IF @action = N''END WITH CLEANUP'' AND @outcome IS NULL AND @isOwner = 0
-        SET @outcome = CONCAT(N''kept: only a member of db_owner cleans up what is CLOSED (28006), and you are none. Next: one calls usp_EndLeaked, or runs END CONVERSATION '''''', @handle, N'''''' WITH CLEANUP; it keeps nothing from being sent'');
     ELSE IF @action = N''END WITH CLEANUP'' AND @outcome IS NULL
-    BEGIN
-        EXECUTE AS CALLER;
         END CONVERSATION @handle WITH CLEANUP;
-        REVERT;
-    END
     ELSE IF @action = N''GIVE UP''
     BEGIN
         /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
@@ -5395,23 +5529,18 @@ BEGIN
             END CONVERSATION @handle;
         ELSE IF @outcome IS NULL
         BEGIN
-            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters,
-               which only who sees sys.transmission_queue can do (F-113). */
-            IF @isOwner = 0
-                SET @outcome = CONCAT(N''kept: messages that somebody sent on it by hand are seen by members of db_owner only, and you are none. Next: one calls usp_EndLeaked, or looks in sys.transmission_queue and runs END CONVERSATION '''''', @handle, N'''''' WITH CLEANUP'');
+            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters. */
+            EXECUTE [orders].[usp_SeesPending] @sees = @sees OUTPUT;
+            IF @sees = 0
+                SET @outcome = N''kept: whether messages wait on it cannot be seen: user ''''orders_module'''' must be a member of db_owner'';
             ELSE
             BEGIN
-                EXECUTE AS CALLER;
-                INSERT INTO @pending (MessageSequence, MessageType, Body, ToService)
-                SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body, tq.to_service_name
+                INSERT INTO [orders].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                SELECT N''initiator'', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name, tq.message_body,
+                    CONCAT(N''usp_EndLeaked: service '', tq.to_service_name, N'' is missing'')
                 FROM sys.transmission_queue AS tq
                 WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0
                   AND tq.message_type_name COLLATE Latin1_General_BIN2 <> N''EndOfStream'';
-                REVERT;
-                INSERT INTO [orders].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                SELECT N''initiator'', @conversationId, @handle, p.MessageSequence, p.MessageType, p.Body,
-                    CONCAT(N''usp_EndLeaked: service '', p.ToService, N'' is missing'')
-                FROM @pending AS p;
                 END CONVERSATION @handle WITH CLEANUP;
             END;
         END;
@@ -5479,7 +5608,6 @@ BEGIN
     SET @who = N'''';
     EXECUTE AS CALLER;
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE''), 0) = 0
-       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER PERFORMANCE STATE''), 0) = 0    /* from 2022; NULL before */
     BEGIN
         REVERT;
         SET @who = N''sessions that cannot be named to you without VIEW SERVER STATE'';
@@ -5837,7 +5965,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         UNION ALL
         SELECT 5, N''endpoints open'', @open, N''both sides, CLOSED ones left out; 0: everything was received''
         UNION ALL
-        SELECT 6, N''dialogs pending'', @pending, N''not in their queue yet: see vw_Pending''
+        SELECT 6, N''messages pending'', @pending, N''not in their queue yet: see vw_Pending''
         WHERE @pending > 0
         UNION ALL
         SELECT 7, N''messages not landed'', @copies, CONCAT(N''10000: or more; see vw_Unlanded'',
@@ -5936,9 +6064,8 @@ N'CREATE OR ALTER PROCEDURE [orders].[usp_CheckHealth]
 WITH EXECUTE AS N''orders_module''
 AS
 /* Redial 0.1.0, configuration orders */
-/* Result set: the findings it fails for and those named ''not looked at'', with the columns of usp_Health.
-   Returns 0, or raises 50290, which names the first five. Prints what was not looked at: a job''s history
-   keeps it. */
+/* Result set: the findings it fails for, with the columns of usp_Health. Returns 0, or raises 50290, which
+   names the first five. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -5959,8 +6086,7 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N''usp_CheckHealth is usp_Health for a job: it fails (50290) when something is wrong, so that a SQL Server
-Agent job fails and tells its operator. It changes nothing. What could not be looked at is shown and
-printed, whatever its priority number: silence would look like health.
+Agent job fails and tells its operator. It changes nothing.
   @failAt  1 to 199, 10 by default: fail for findings of this priority number or a lower one
 Example: EXECUTE [orders].[usp_CheckHealth] @failAt = 50;'';
         RETURN 0;
@@ -5975,22 +6101,10 @@ Example: EXECUTE [orders].[usp_CheckHealth] @failAt = 50;'';
     EXECUTE [orders].[usp_Health];
     REVERT;
 
-    DELETE FROM @found WHERE Priority > @failAt AND Finding <> N''not looked at'';
+    DELETE FROM @found WHERE Priority > @failAt;
     SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
     FROM @found AS f
     ORDER BY f.FoundId;
-
-    WHILE EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id AND f.Finding = N''not looked at'')
-    BEGIN
-        SELECT TOP (1) @id = f.FoundId, @message = CONCAT(N''Not looked at: '', f.ObjectName, N''. '', f.Advice)
-        FROM @found AS f
-        WHERE f.FoundId > @id
-          AND f.Finding = N''not looked at''
-        ORDER BY f.FoundId;
-        PRINT @message;
-    END;
-    SET @id = 0;
-    DELETE FROM @found WHERE Priority > @failAt;
 
     SET @message = N''Configuration orders: '';
     WHILE @count < 5 AND EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id)
@@ -6023,10 +6137,10 @@ AS
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target''s side is gone: what has not landed goes on.
    - END ALONE: a target whose sender''s side is gone (ended WITH CLEANUP), with nothing unread or not landed.
-   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist; for the same callers.
+   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
-   - END WITH CLEANUP: CLOSED past its time; done for a caller who is in db_owner (28006).
+   - END WITH CLEANUP: CLOSED past its time.
    - DELETE ROW, FREE SLOT: a row of SessionConversations whose dialog is gone.
    Result set, one row each: Handle uniqueidentifier, ConversationId uniqueidentifier, IsInitiator bit,
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
@@ -6100,13 +6214,10 @@ Example: EXECUTE [orders].[usp_EndLeaked] @reason = N''''a tool began them'''', 
         ORDER BY l.LeakedId;
 
         BEGIN TRY
-            EXECUTE AS CALLER;      /* who may be a member of db_owner, as we are not */
             EXECUTE [orders].[usp_EndLeakedOne] @handle = @handle, @conversationId = @conversationId, @isInitiator = @isInitiator,
                 @action = @action, @WhatIf = @WhatIf, @outcome = @outcome OUTPUT;
-            REVERT;
         END TRY
         BEGIN CATCH
-            REVERT;
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             SET @outcome = LEFT(CONCAT(N''failed: '', ERROR_MESSAGE()), 400);
@@ -6167,8 +6278,7 @@ BEGIN
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each part
 Column Statement: what a member of orders_operator can run about it. Each such procedure has @Help = 1.
-Queue monitors and running readers are shown to callers with VIEW SERVER STATE (from 2022 VIEW SERVER
-PERFORMANCE STATE) only; it says so otherwise.
+Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
 Example: EXECUTE [orders].[usp_Health];'';
         RETURN 0;
     END;
@@ -6252,20 +6362,36 @@ SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 2
     N''''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'''', NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;'', 1);
+             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;'', 1),
+        (10, N''Agent jobs'', N''/* An Agent that stands tells nobody: when each job ran last, in the server''''s local time (page sysjobservers). Late
+   is an hour, or two of its turns. The health job fails on purpose. */
+IF ISNULL(HAS_PERMS_BY_NAME(N''''msdb.dbo.sysjobs'''', N''''OBJECT'''', N''''SELECT''''), 0) = 0
+   OR ISNULL(HAS_PERMS_BY_NAME(N''''msdb.dbo.sysjobservers'''', N''''OBJECT'''', N''''SELECT''''), 0) = 0
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 150, N''''not looked at'''', N''''Agent jobs'''', NULL, N''''No Agent here, or no right to read msdb, so whether the jobs run cannot be seen. A sysadmin runs this report, or looks at their history.'''', NULL;
+ELSE
+    INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 50, CASE WHEN l.IsLate = 1 THEN N''''job does not run'''' ELSE N''''job failed'''' END, j.name, CONCAT(N''''last run '''', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''''never''''), CASE j.enabled WHEN 0 THEN N'''', disabled'''' ELSE N'''''''' END),
+        CASE WHEN l.IsLate = 1 THEN N''''SQL Server Agent stands, or the job is disabled or has no schedule. A sysadmin starts it.'''' ELSE N''''A sysadmin looks at its history: the message says why.'''' END, NULL
+    FROM (VALUES (N''''retire'''', 60), (N''''health'''', 60), (N''''purge poison'''', 2880), (N''''purge logs'''', 2880), (N''''purge send ledger'''', 2880)) AS t(Task, LateMinutes)
+    INNER JOIN msdb.dbo.sysjobs AS j ON j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''''Redial orders: '''', t.Task, N'''', '''', DB_NAME()), 128)
+    LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
+    CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
+                            CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
+    CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''''health'''');'', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE''), 0) = 0
-       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER PERFORMANCE STATE''), 0) = 0    /* from 2022; NULL before */
         SET @blind = 1;
     REVERT;
     IF @blind = 1
     BEGIN
-        DELETE FROM @parts WHERE IsOfServer = 1;
+        DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N''not looked at'', N''queue monitors, running readers'', NULL,
-            N''The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.'');
+            N''You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.'');
     END;
 
     WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
@@ -6323,9 +6449,12 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, HandledUtc datetime2(3) NULL, Header varbinary(1300) NULL);
+    DECLARE @letters TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'''';
     DECLARE @batch int = 1;
-    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
+    /* A range of one, or all of them: no OR, which would read the table for one letter. */
+    DECLARE @behind bigint = ISNULL(@deadLetterId - 1, -1);     /* letters up to here have been looked at */
+    DECLARE @last bigint = ISNULL(@deadLetterId, 9223372036854775807);
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -6371,38 +6500,34 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
 
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
+        /* Looked up holding nothing. On from the last one, each letter is read once: those that stay are not
+           read for every batch anew. */
         DELETE FROM @removed;
+        DELETE FROM @letters;
+        INSERT INTO @letters (DeadLetterId)
+        SELECT TOP (1000) dl.DeadLetterId
+        FROM [orders].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody''s; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL)
+        ORDER BY dl.DeadLetterId;
+        SELECT @batch = COUNT(*), @behind = MAX(l.DeadLetterId) FROM @letters AS l;
 
         BEGIN TRANSACTION;
 
-        IF @deadLetterId IS NOT NULL
-            DELETE dl
-            OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
-            INTO @removed (DeadLetterId, HandledUtc, Header)
-            FROM [orders].[DeadLetter] AS dl
-                /* READPAST: one that is just being written or replayed is somebody''s; nobody waits. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
-            WHERE dl.DeadLetterId = @deadLetterId;
-        ELSE
-            /* On from the last one, each letter is read once: those that stay are not read for every
-               batch anew. */
-            DELETE o
-            OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
-            INTO @removed (DeadLetterId, HandledUtc, Header)
-            FROM
-            (
-                SELECT TOP (1000) dl.DeadLetterId, dl.HandledUtc, dl.Body
-                FROM [orders].[DeadLetter] AS dl
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-                WHERE dl.DeadLetterId > @behind
-                  AND dl.AddedUtc <= @before
-                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
-                ORDER BY dl.DeadLetterId
-            ) AS o;
+        DELETE dl
+        OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
+        INTO @removed (DeadLetterId, HandledUtc, Header)
+        FROM [orders].[DeadLetter] AS dl
+            /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+        INNER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
+        WHERE dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL;
 
-        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
-
-        IF @batch > 0
+        IF EXISTS (SELECT 1 FROM @removed)
         BEGIN
             SELECT @count = @count + COUNT_BIG(*),
                 @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
@@ -6426,7 +6551,7 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
         COMMIT TRANSACTION;
 
         IF @Debug = 1
-            PRINT CONCAT(N''Removed: '', @batch);
+            PRINT CONCAT(N''Looked at: '', @batch, N'', removed so far: '', @count);
     END;
 
     IF @WhatIf = 1
@@ -6434,8 +6559,8 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [orders].[DeadLetter] AS dl
             WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-        /* A range of one, or all of them: no OR, which would read the table for one letter. */
-        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+        WHERE dl.DeadLetterId > @behind
+          AND dl.DeadLetterId <= @last
           AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
           AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
@@ -6504,7 +6629,6 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
         SET @errors = @errors + N''@reason must say why, in 1 to 400 characters. '';
 
     DECLARE @below binary(8);
-    DECLARE @young binary(8);
     DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     SELECT TOP (1) @below = la.UpTo FROM [orders].[LandingAcknowledged] AS la ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
@@ -6519,49 +6643,48 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
 
     SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
 
-    /* How far: batches are in the order of landing, so the first young row ends it; in which order a
-       batch''s own rows are matters not (F-365). What a late commit left is for next time. A mark of the
-       operator''s may lie ahead: what is not committed yet is not seen by the look below and is young. */
+    DECLARE @from binary(8) = 0x0000000000000000;
+    DECLARE @deleted int = 0;
+    DECLARE @keys TABLE (RowVersion binary(8) NOT NULL PRIMARY KEY, LandedUtc datetime2(3) NOT NULL);
+
+    /* What is not committed yet is behind this, and is young. */
     IF @below > @active
         SET @below = @active;
-
-    SELECT TOP (1) @young = l.RowVersion
-    FROM [orders].[Landing] AS l
-        /* Along the clustered key from its old end; READPAST: waits for nobody. */
-        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
-    ORDER BY l.RowVersion;
-    IF @young < @below
-        SET @below = @young;
-
     IF @Debug = 1
         PRINT CONCAT(N''Older than '', CONVERT(nvarchar(30), @before, 126), N'', RowVersion below '', CONVERT(nvarchar(20), @below, 1));
 
-    /* From the old end; inserts are at the other and never met. */
-    IF @WhatIf = 1
-        SELECT @rows = COUNT_BIG(*)
-        FROM [orders].[Landing] AS l
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
-        WHERE l.RowVersion < @below;
-
-    WHILE @WhatIf = 0 AND @found > 0
+    /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
+       one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
+    WHILE @found > 0
     BEGIN
-        DELETE o
-        FROM
-        (
-            SELECT TOP (@batch) l.RowVersion
-            FROM [orders].[Landing] AS l
-                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
-                   under REPEATABLE READ is passed over too; U would be got and then wait. */
-                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
-            WHERE l.RowVersion < @below
-            ORDER BY l.RowVersion
-        ) AS o;
+        DELETE FROM @keys;
+        INSERT INTO @keys (RowVersion, LandedUtc)
+        SELECT TOP (@batch) l.RowVersion, l.LandedUtc
+        FROM [orders].[Landing] AS l
+            /* READPAST, READCOMMITTEDLOCK: waits for nobody; along the clustered key. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+        WHERE l.RowVersion > @from AND l.RowVersion < @below
+        ORDER BY l.RowVersion;
 
-        SET @found = @@ROWCOUNT;
-        SET @rows = @rows + @found;
+        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
+            @from = ISNULL(MAX(k.RowVersion), @from)
+        FROM @keys AS k;
+
+        IF @WhatIf = 1
+            SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
+        ELSE
+        BEGIN
+            DELETE l
+            FROM [orders].[Landing] AS l
+                /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            INNER JOIN @keys AS k ON k.RowVersion = l.RowVersion
+            WHERE k.LandedUtc < @before;
+            SET @deleted = @@ROWCOUNT;
+            SET @rows = @rows + @deleted;
+        END;
         IF @Debug = 1
-            PRINT CONCAT(@found, N'' rows deleted, '', @rows, N'' in all'');
+            PRINT CONCAT(@deleted, N'' rows deleted, '', @rows, N'' in all'');
     END;
 
     IF @WhatIf = 0 AND @rows > 0
@@ -6594,10 +6717,14 @@ BEGIN
     DECLARE @batch int = 1;
     DECLARE @from uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @to uniqueidentifier;
+    DECLARE @oldConversationLog TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @oldErrorLog TABLE (ErrorLogId bigint NOT NULL PRIMARY KEY);
+    DECLARE @oldOperatorLog TABLE (OperatorLogId bigint NOT NULL PRIMARY KEY);
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
     DECLARE @operatorRows bigint = 0;
     DECLARE @longAgo datetime2(3);      /* of what operators did more than a year is kept */
+    DECLARE @oldSkippedNumber TABLE (ConversationKey nvarchar(200) NOT NULL, KeySequence bigint NOT NULL, PRIMARY KEY (ConversationKey, KeySequence));
     DECLARE @numbers bigint = 0;
 
     IF @Help = 1
@@ -6639,27 +6766,37 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
         SELECT @numbers = COUNT_BIG(*) FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK) WHERE sn.SkippedUtc < @before;
     END;
 
-    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
-       TOP would pass over all the rows that stay anew for every batch. */
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc. What is old is
+       looked up holding nothing, looked at again under its lock, and deleted by its key: the rows that stay
+       are not locked. Here and below:
+       XLOCK, READPAST: a row somebody writes, or reads under REPEATABLE READ, is passed over. U, the lock
+       of a DELETE, is got beside such a reader and then waits for X: the purge would be in circles (F-127). */
     WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
         SET @to = NULL;                 /* stays NULL behind the last full slice */
         SELECT @to = cl.Handle
         FROM [orders].[ConversationLog] AS cl
-            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
-            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only a border */
         WHERE cl.Handle > @from
         ORDER BY cl.Handle
         OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
 
-        DELETE cl
+        DELETE FROM @oldConversationLog;
+        INSERT INTO @oldConversationLog (Handle)
+        SELECT cl.Handle
         FROM [orders].[ConversationLog] AS cl
-            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
-               circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))     /* only where to look */
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, ''FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF'')
           AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
+
+        DELETE cl
+        FROM [orders].[ConversationLog] AS cl
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)
+        INNER JOIN @oldConversationLog AS h ON h.Handle = cl.Handle
+        WHERE (cl.EndedUtc < @before
                OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
@@ -6672,9 +6809,16 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) el
-        FROM [orders].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE el.AddedUtc < @before;
+        DELETE FROM @oldErrorLog;
+        INSERT INTO @oldErrorLog (ErrorLogId)
+        SELECT TOP (1000) el.ErrorLogId
+        FROM [orders].[ErrorLog] AS el WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE el.AddedUtc < @before
+        ORDER BY el.ErrorLogId;
+
+        DELETE el
+        FROM [orders].[ErrorLog] AS el WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldErrorLog AS k ON k.ErrorLogId = el.ErrorLogId;
         SET @batch = @@ROWCOUNT;
         SET @errorRows = @errorRows + @batch;
         IF @Debug = 1
@@ -6684,9 +6828,16 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) ol
-        FROM [orders].[OperatorLog] AS ol WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE ol.AddedUtc < @longAgo;
+        DELETE FROM @oldOperatorLog;
+        INSERT INTO @oldOperatorLog (OperatorLogId)
+        SELECT TOP (1000) ol.OperatorLogId
+        FROM [orders].[OperatorLog] AS ol WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE ol.AddedUtc < @longAgo
+        ORDER BY ol.OperatorLogId;
+
+        DELETE ol
+        FROM [orders].[OperatorLog] AS ol WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldOperatorLog AS k ON k.OperatorLogId = ol.OperatorLogId;
         SET @batch = @@ROWCOUNT;
         SET @operatorRows = @operatorRows + @batch;
         IF @Debug = 1
@@ -6696,9 +6847,16 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;'';
     SET @batch = 1;
     WHILE @WhatIf = 0 AND @batch > 0
     BEGIN
-        DELETE TOP (1000) sn
-        FROM [orders].[SkippedNumber] AS sn WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
-        WHERE sn.SkippedUtc < @before;
+        DELETE FROM @oldSkippedNumber;
+        INSERT INTO @oldSkippedNumber (ConversationKey, KeySequence)
+        SELECT TOP (1000) sn.ConversationKey, sn.KeySequence
+        FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK)      /* only where to look; a date never changes */
+        WHERE sn.SkippedUtc < @before
+        ORDER BY sn.ConversationKey, sn.KeySequence;
+
+        DELETE sn
+        FROM [orders].[SkippedNumber] AS sn WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+        INNER JOIN @oldSkippedNumber AS k ON k.ConversationKey = sn.ConversationKey AND k.KeySequence = sn.KeySequence;
         SET @batch = @@ROWCOUNT;
         SET @numbers = @numbers + @batch;
         IF @Debug = 1
@@ -7686,7 +7844,8 @@ END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'79_modules.signature.sql', 4, NULL, NULL,
-N'/* Nothing is signed. What an earlier deployment with security.signing = "certificate" made is dropped. */
+N'/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
+   earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
 
 DECLARE @signer sysname = NULL;
@@ -7802,25 +7961,10 @@ VALUES (N'80_vw_Pending.view.sql', 4, N'view', N'[orders].[vw_Pending]',
 N'CREATE OR ALTER VIEW [orders].[vw_Pending]
 AS
 /* Redial 0.1.0, configuration orders */
-/* Dialogs with messages that have not reached their queue, at most 10,000, and what the server says is in the way;
-   see ufn_Pending. What has not landed for any reason: vw_Unlanded.
-   StatusKind, by the server''s texts (English, German ... servers give ''other''): not tried, queue off,
-   busy, no service, no route, broker off, access, far side ended, other. */
+/* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
 SELECT
     f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
-    f.WaitingSeconds, f.ToService,
-    CASE WHEN ISNULL(f.TransmissionStatus, N'''') = N'''' THEN N''not tried''
-         WHEN f.TransmissionStatus LIKE N''%queue%disabled%'' THEN N''queue off''
-         WHEN f.TransmissionStatus LIKE N''%busy%'' THEN N''busy''
-         WHEN f.TransmissionStatus LIKE N''%broker%disabled%'' OR f.TransmissionStatus LIKE N''%broker is not enabled%'' THEN N''broker off''
-         WHEN f.TransmissionStatus LIKE N''%no service by that name%'' OR f.TransmissionStatus LIKE N''%could not find the target broker%'' THEN N''no service''
-         WHEN f.TransmissionStatus LIKE N''%route%'' THEN N''no route''
-         WHEN f.TransmissionStatus LIKE N''%security context%'' OR f.TransmissionStatus LIKE N''%permission%''
-             OR f.TransmissionStatus LIKE N''%master key%'' OR f.TransmissionStatus LIKE N''%certificate%'' THEN N''access''
-         WHEN f.TransmissionStatus LIKE N''%end dialog%'' OR f.TransmissionStatus LIKE N''%error message%'' THEN N''far side ended''
-         ELSE N''other'' END AS StatusKind,
-    f.TransmissionStatus,
-    CONVERT(nvarchar(200), NULL) AS ConversationKey, CONVERT(bigint, NULL) AS KeySequence, CONVERT(uniqueidentifier, NULL) AS MessageId
+    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus, f.ConversationKey, f.KeySequence, f.MessageId
 FROM [orders].[ufn_Pending]() AS f;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7885,14 +8029,14 @@ IF EXISTS (SELECT 1
                (N''[orders].[usp_AcquireConversation]''), (N''[orders].[usp_ArmTimer]''),
                (N''[orders].[usp_BeginConversation]''), (N''[orders].[usp_BeginPartition]''),
                (N''[orders].[usp_CheckHealth]''), (N''[orders].[usp_CheckMessages]''), (N''[orders].[usp_CloseDialogs]''),
-               (N''[orders].[usp_CloseGate]''), (N''[orders].[usp_Drain]''), (N''[orders].[usp_EndInitiator]''),
-               (N''[orders].[usp_EndLeaked]''), (N''[orders].[usp_EndLeakedOne]''), (N''[orders].[usp_EndPartition]''),
-               (N''[orders].[usp_EndTarget]''), (N''[orders].[usp_FindPoison]''), (N''[orders].[usp_Health]''),
-               (N''[orders].[usp_InTheWay]''), (N''[orders].[usp_LandBatch]''), (N''[orders].[usp_LandRow]''),
-               (N''[orders].[usp_LogError]''), (N''[orders].[usp_Mark]''), (N''[orders].[usp_MoveCopies]''),
-               (N''[orders].[usp_OpenGate]''), (N''[orders].[usp_PurgeDeadLetter]''), (N''[orders].[usp_PurgeLanding]''),
-               (N''[orders].[usp_PurgeLogs]''), (N''[orders].[usp_PurgePoison]''), (N''[orders].[usp_PurgeSendLedger]''),
-               (N''[orders].[usp_ReadErrorBody]''), (N''[orders].[usp_RecordPoison]''),
+               (N''[orders].[usp_CloseGate]''), (N''[orders].[usp_Drain]''), (N''[orders].[usp_DropCopies]''),
+               (N''[orders].[usp_EndInitiator]''), (N''[orders].[usp_EndLeaked]''), (N''[orders].[usp_EndLeakedOne]''),
+               (N''[orders].[usp_EndPartition]''), (N''[orders].[usp_EndTarget]''), (N''[orders].[usp_FindPoison]''),
+               (N''[orders].[usp_Health]''), (N''[orders].[usp_InTheWay]''), (N''[orders].[usp_LandBatch]''),
+               (N''[orders].[usp_LandRow]''), (N''[orders].[usp_LogError]''), (N''[orders].[usp_Mark]''),
+               (N''[orders].[usp_MoveCopies]''), (N''[orders].[usp_OpenGate]''), (N''[orders].[usp_PurgeDeadLetter]''),
+               (N''[orders].[usp_PurgeLanding]''), (N''[orders].[usp_PurgeLogs]''), (N''[orders].[usp_PurgePoison]''),
+               (N''[orders].[usp_PurgeSendLedger]''), (N''[orders].[usp_ReadErrorBody]''), (N''[orders].[usp_RecordPoison]''),
                (N''[orders].[usp_RecycleConversation]''), (N''[orders].[usp_RehearseLanding]''),
                (N''[orders].[usp_ReopenGate]''), (N''[orders].[usp_ReorganizeQueue]''),
                (N''[orders].[usp_ReplayDeadLetter]''), (N''[orders].[usp_Resend]''), (N''[orders].[usp_ResendPending]''),
@@ -8382,10 +8526,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''5c3591601994c7af2ff61c3cdaefcefb7d02c31cb22f349ecf8a9795fb7b5260''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''5c3591601994c7af2ff61c3cdaefcefb7d02c31cb22f349ecf8a9795fb7b5260'');
+    VALUES (N''orders'', N''0.1.0'', N''4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8397,15 +8541,11 @@ N'/* SQL Server Agent jobs, where there is an Agent and we may make jobs; else w
    - Owner: a member of sysadmin makes jobs for sa (SID 0x01, whatever its name) that run as the module
      user, so nothing runs as whoever happened to deploy, nor stops when that login goes. Anybody else can
      only make jobs of his own, which run as himself (page sp_add_jobstep, @database_user_name).
-   - Step 1, in master: on a secondary of an availability group it fails, and that ends the job with
-     success. Where there is no group it answers NULL. */
+   - One step, in master: on a secondary replica the database itself may let nobody in. */
 DECLARE @jobs TABLE (Task nvarchar(60) NOT NULL PRIMARY KEY, Command nvarchar(400) NOT NULL, Minutes int NOT NULL);
 DECLARE @database nvarchar(128) = DB_NAME();
-DECLARE @guard nvarchar(600) = CONCAT(N''IF sys.fn_hadr_is_primary_replica(N'''''', REPLACE(DB_NAME(), N'''''''', N''''''''''''),
-    N'''''') = 0 THROW 50227, N''''This is a secondary replica: the job runs on the primary. Nothing to do here.'''', 1;'');
 DECLARE @mayAll bit = ISNULL(IS_SRVROLEMEMBER(N''sysadmin''), 0);
 DECLARE @owner nvarchar(128) = SUSER_SNAME();
-DECLARE @user nvarchar(128) = NULL;
 DECLARE @task nvarchar(60);
 DECLARE @command nvarchar(400);
 DECLARE @minutes int;
@@ -8414,8 +8554,9 @@ DECLARE @subday int;
 DECLARE @start int;
 DECLARE @job nvarchar(128);
 DECLARE @note nvarchar(2048);
+DECLARE @step nvarchar(max);
 IF @mayAll = 1
-    SELECT @owner = ISNULL(SUSER_SNAME(0x01), @owner), @user = N''orders_module'';
+    SET @owner = ISNULL(SUSER_SNAME(0x01), @owner);
 
 /* Task, command, minutes between two runs; 0: once a day. */
 INSERT INTO @jobs (Task, Command, Minutes)
@@ -8431,13 +8572,32 @@ BEGIN
     DELETE FROM @jobs WHERE Task = @task;
     SELECT @job = LEFT(CONCAT(N''Redial orders: '', @task, N'', '', @database), 128),
         @often = CASE @minutes WHEN 0 THEN N''once a day'' ELSE CONCAT(N''every '', @minutes, N'' minutes'') END,
+        @step = CONCAT(N''DECLARE @database sysname = N'''''', REPLACE(@database, N'''''''', N''''''''''''), N'''''', @work nvarchar(max) = N'''''',
+            N''IF IS_SRVROLEMEMBER(N''''''''sysadmin'''''''') = 1 EXECUTE AS USER = N''''''''orders_module'''''''';'', N'' '', REPLACE(@command, N'''''''', N''''''''''''), N'''''';'', N''
+DECLARE @primary bit = NULL;
+DECLARE @run nvarchar(300) = QUOTENAME(@database) + N''''.sys.sp_executesql'''';
+/* Whoever may not ask (VIEW SERVER STATE) goes by what every login sees, and so does Managed Instance. Only
+   "secondary" ends here: a job that cannot tell goes on, and fails where it cannot work. */
+IF HAS_PERMS_BY_NAME(NULL, NULL, N''''VIEW SERVER STATE'''') = 1 AND CONVERT(int, SERVERPROPERTY(N''''EngineEdition'''')) <> 8
+    EXECUTE sys.sp_executesql N''''SET @primary = sys.fn_hadr_is_primary_replica(@database);'''',
+        N''''@database sysname, @primary bit OUTPUT'''', @database = @database, @primary = @primary OUTPUT;
+ELSE IF CONVERT(nvarchar(128), DATABASEPROPERTYEX(@database, N''''Updateability'''')) = N''''READ_ONLY''''
+        AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = @database AND d.group_database_id IS NOT NULL)
+    SET @primary = 0;
+IF @primary = 0
+    PRINT N''''This is a secondary replica: the job runs on the primary. Nothing to do here.'''';
+ELSE
+    EXECUTE @run @work;
+''),
         @subday = CASE @minutes WHEN 0 THEN 1 ELSE 4 END, @start = CASE @minutes WHEN 0 THEN 31000 ELSE 0 END;
 
-    IF CONVERT(int, SERVERPROPERTY(N''EngineEdition'')) IN (4, 5)
-       OR OBJECT_ID(N''msdb.dbo.sp_add_job'', N''P'') IS NULL
-       OR ISNULL(HAS_PERMS_BY_NAME(N''msdb.dbo.sp_add_job'', N''OBJECT'', N''EXECUTE''), 0) = 0
+    /* Whoever has no right to them sees none of msdb''s procedures. */
+    SET @note = CASE WHEN CONVERT(int, SERVERPROPERTY(N''EngineEdition'')) IN (4, 5) THEN N''No Agent here.''
+                     WHEN ISNULL(HAS_PERMS_BY_NAME(N''msdb.dbo.sp_add_job'', N''OBJECT'', N''EXECUTE''), 0) = 0
+                          THEN CONCAT(N''No right to make Agent jobs. A sysadmin can run 92_agent_jobs.job.sql in '', QUOTENAME(@database), N'', which makes "'', @job, N''".'') END;
+    IF @note IS NOT NULL
     BEGIN
-        SET @note = CONCAT(N''No Agent here, or no right to make jobs. Schedule yourself, '', @often, N'': sqlcmd -d "'', @database, N''" -b -I -Q "'', @command, N''"'');
+        SET @note = CONCAT(@note, N'' Schedule yourself, '', @often, N'': sqlcmd -d "'', @database, N''" -b -I -Q "'', @command, N''"'');
         PRINT @note;
         CONTINUE;
     END;
@@ -8451,10 +8611,6 @@ BEGIN
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @owner_login_name = @owner, @description = N''Redial 0.1.0, configuration orders'';
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N''primary replica only'', @subsystem = N''TSQL'',
-                @database_name = N''master'', @command = @guard, @on_success_action = 3, @on_fail_action = 1;
-            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 2, @step_name = @task, @subsystem = N''TSQL'',
-                @database_name = @database, @database_user_name = @user, @command = @command;
             EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
                 @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
             EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N''(local)'';
@@ -8463,11 +8619,12 @@ BEGIN
         END
         ELSE
         BEGIN
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = N''master'', @command = @guard;
-            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 2, @database_name = @database, @command = @command;
+            EXECUTE msdb.dbo.sp_delete_jobstep @job_name = @job, @step_id = 0;      /* 0: all, of earlier versions too */
             EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = @task, @freq_type = 4, @freq_interval = 1,
                 @freq_subday_type = @subday, @freq_subday_interval = @minutes, @active_start_time = @start;
         END;
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = @task, @subsystem = N''TSQL'',
+            @database_name = N''master'', @command = @step, @on_success_action = 1, @on_fail_action = 2;
 
         IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N''AGENT JOB'' AND o.Name = @job)
             INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N''AGENT JOB'', @job);
@@ -8482,6 +8639,10 @@ BEGIN
         PRINT @note;
         CONTINUE;
     END CATCH;
+
+    /* The Agent starts no job whose owner is gone, and says so in its history only. */
+    IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job AND SUSER_SNAME(j.owner_sid) IS NULL)
+        PRINT CONCAT(N''Job "'', @job, N''" belongs to a login that is gone, so it cannot run. Next: a sysadmin runs EXECUTE msdb.dbo.sp_update_job @job_name = N'''''', REPLACE(@job, N'''''''', N''''''''''''), N'''''', @owner_login_name = N'''''', SUSER_SNAME(0x01), N'''''';'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8556,7 +8717,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''5c3591601994c7af2ff61c3cdaefcefb7d02c31cb22f349ecf8a9795fb7b5260'', NULLIF(@changes, N''''));
+    N''4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

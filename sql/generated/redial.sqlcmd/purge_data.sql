@@ -8,7 +8,8 @@ IF N'$(name)' NOT LIKE N'[a-z]%' COLLATE Latin1_General_BIN2
    OR N'$(name)' LIKE N'%[^a-z0-9_-]%' COLLATE Latin1_General_BIN2
    OR LEN(N'$(name)') > 64
     THROW 50231, N'The sqlcmd variable name is missing or no name: allowed are a lower case letter and up to 63 of a-z 0-9 _ -. Nothing was done. Next: sqlcmd -v name="billing", or :setvar name "billing" before.', 127;
-/* Removes what uninstall keeps: the data, the roles, the schema, the module user. Runs after it.
+/* Removes what uninstall keeps: the data, the roles, the schema, the module user. Runs after it. Before it, with
+   EXECUTE sys.sp_set_session_context N'redial.only_count', 1; it counts, refuses or not, and does no more.
    ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and would drop
    the data of a running installation after the refusal below. */
 SET XACT_ABORT ON;
@@ -44,6 +45,7 @@ DECLARE @dropStatement nvarchar(600);
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'$(name)'));
 DECLARE @message nvarchar(2048);
 DECLARE @confirmed bigint = ISNULL(TRY_CONVERT(bigint, SESSION_CONTEXT(N'redial.purge_rows')), 0);
+DECLARE @onlyCount bit = ISNULL(TRY_CONVERT(bit, SESSION_CONTEXT(N'redial.only_count')), 0);
 DECLARE @total bigint;
 DECLARE @table sysname = N'';
 DECLARE @tableRows bigint;
@@ -61,7 +63,8 @@ BEGIN
     SET @message = REPLACE(CONCAT(N'Database ', QUOTENAME(DB_NAME()), N' holds nothing that a deployment of configuration $(name) made in schema ''$(name)''. Nothing was done. Next: USE the database it is in; where all is gone already there is nothing to do.'), N'%', N'%%');
     THROW 50142, @message, 1;
 END;
-IF EXISTS (SELECT 1 FROM sys.objects AS o
+IF @onlyCount = 0
+   AND EXISTS (SELECT 1 FROM sys.objects AS o
            WHERE o.object_id IN (OBJECT_ID(N'[$(name)].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[$(name)].[TargetQueue]', N'SQ'))
              AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
@@ -83,6 +86,25 @@ WHERE o.schema_id = SCHEMA_ID(N'$(name)') AND o.type = 'U' AND (EXISTS (SELECT 1
   AND o.name NOT IN (N'Gate', N'Setting', N'Migration', N'OwnedObject', N'DeploymentHistory', N'DeploymentAttempt', N'DeploymentText', N'OperatorLog', N'IdleWatch', N'LandingAcknowledged')
 GROUP BY o.name
 HAVING SUM(p.rows) > 0;
+
+/* What a drain would still land: messages under way and in the queues, and the end of each open dialog. */
+INSERT INTO @data (Name, DataRows)
+SELECT w.Name, w.DataRows
+FROM (SELECT N'messages under way' AS Name, COUNT_BIG(*) AS DataRows
+      FROM sys.transmission_queue AS tq WITH (NOLOCK)       /* a sum to be told; waits for nobody */
+      WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/$(name)/initiator', N'//redial/$(name)/target')
+      UNION ALL
+      SELECT N'messages in queues', ISNULL(SUM(p.rows), 0)
+      FROM sys.internal_tables AS it
+      INNER JOIN sys.partitions AS p ON p.object_id = it.object_id AND p.index_id IN (0, 1)
+      WHERE it.parent_object_id IN (OBJECT_ID(N'[$(name)].[InitiatorQueue]', N'SQ'), OBJECT_ID(N'[$(name)].[TargetQueue]', N'SQ'))
+      UNION ALL
+      SELECT N'ends of open dialogs', COUNT_BIG(*)
+      FROM sys.conversation_endpoints AS ce WITH (NOLOCK)   /* as above */
+      INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+      WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/$(name)/initiator', N'//redial/$(name)/target')
+        AND ce.state <> 'CD') AS w
+WHERE w.DataRows > 0;
 SELECT @total = ISNULL(SUM(d.DataRows), 0) FROM @data AS d;
 IF @total > @confirmed
 BEGIN
@@ -96,6 +118,8 @@ BEGIN
         N'; in this session, then this script again (invoke uninstall: --purge-rows ', @total, N').'), N'%', N'%%');
     THROW 50143, @message, 1;
 END;
+IF @onlyCount = 1
+    RETURN;
 
 /* Every table of every choice that Redial made. */
 INSERT INTO @drops (Kind, Name)

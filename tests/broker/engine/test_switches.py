@@ -75,6 +75,7 @@ ELSEWHERE = {
     "F-461": "a copy that a sender may be writing is met by its whole key only",
     "F-462": "switch end_over_open_send decides it, whose fact is another",
     "F-470": "docs/callers passes no None",
+    "F-483": "a job that cannot tell goes on, and fails where it cannot work",
     "F-504": "verify compares behind the first words, and trees instead of texts",
     "F-500": "how long a reorganize takes: an operator gives it a limit and can stop it",
     "F-581": "what the ODBC sqlcmd does at the end of a file: a client's habit, not the server's",

@@ -7,16 +7,18 @@ what then happens to a message on its way, and under every key. Each search is e
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from redial_broker.engine.switches import SWITCHES
-from redial_lab.explore import Limits, World, search
+from redial_lab.explore import Limits, Scenario, World, search
 from redial_lab.explore.queries import ask
 from redial_lab.proof.places import PLACES
 from redial_lab.proof.setups import FAULTS, Setup
-from tests.choices import KEYS, WITH_ROWS, usual_recycle
+from tests.choices import KEYS, TRAITS, WITH_ROWS, usual_recycle
 
 MOST = Limits(transitions=20_000)
 """The largest of them, the lifetimes of both sides, has 16,562."""
@@ -137,6 +139,45 @@ def test_a_copy_that_waits_behind_a_target_removed_in_silence_can_be_seen():
     assert (result.violations, result.ended) == ({}, True)
 
 
+# ---------------------------------------------------------------------- count and numbers come apart
+@pytest.mark.sampled(every=24, meets=("key",))
+@pytest.mark.parametrize(("key", "fault"), list(product(KEYS, ENDS)))
+def test_a_stranger_s_message_on_a_dialog_costs_no_other_message_its_copy(key, fault):
+    holds(setup(key=key, recycle=usual_recycle(key), faults=("stranger_sends", fault)))
+
+
+def undone(made: Setup) -> Scenario:
+    """The same, and between its two messages the sender undoes a third one to a savepoint."""
+    scenario = made.scenario()
+    [sender] = scenario.clients
+    (batch,) = sender.batches
+    begin, first, second = batch.split("EXECUTE ")
+    third = re.sub(r", 0x\w+", ", 0xBB", first)
+    words = (
+        f"{begin} EXECUTE {first} SAVE TRANSACTION here; EXECUTE {third} "
+        f"ROLLBACK TRANSACTION here; EXECUTE {second}"
+    )
+    return replace(scenario, clients=(replace(sender, batches=(words,)),))
+
+
+@pytest.mark.sampled(every=24, meets=("key", "number"))
+@pytest.mark.parametrize("number", SWITCHES["undone_send_number"].values)
+@pytest.mark.parametrize(
+    ("key", "fault"), [pair for pair in product(KEYS, ENDS) if not TRAITS[pair[0]].per_message]
+)
+def test_nor_does_a_number_that_went_with_a_savepoint(key, fault, number):
+    made = setup(
+        key=key,
+        recycle=usual_recycle(key),
+        sends=2,
+        faults=(fault,),
+        switches={"undone_send_number": number},
+    )
+    result = search(undone(made), MOST)
+    print(result)
+    assert result.violations == {} and result.ended and result.ends > 0
+
+
 # ---------------------------------------------------------------------- findings 3 and 4
 def test_a_retry_leaves_a_number_that_can_be_seen():
     holds(
@@ -168,3 +209,9 @@ def test_without_the_copy_the_search_sees_the_loss():
         "S3 acknowledged message lost",
         "S7 silent: no error and no message",
     }
+
+
+def test_by_its_number_alone_a_copy_goes_for_another_message_which_is_lost():
+    faults = ("stranger_sends", "target_ends_now")
+    made = setup(faults=faults, mutant="copies_by_number_alone")
+    assert "S3 acknowledged message lost" in search(made.scenario(), MOST).violations

@@ -34,9 +34,13 @@ def config(delivery: str, readers: int) -> Config:
 
 
 def dialog(*bodies: str) -> str:
-    """T-SQL: these bodies (expressions) on a dialog of their own, past usp_Send."""
+    """T-SQL: these bodies (expressions) on a dialog of their own, past usp_Send, with their copies."""
     sends = "".join(
-        f"SET @b = {body}; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (@b);" for body in bodies
+        f"SET @b = {body}; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (@b); INSERT INTO "
+        "audit.SentMessage (ConversationId, MessageSequence, MessageType, Body) SELECT "
+        f"ce.conversation_id, {number}, N'{EVENT}', @b FROM sys.conversation_endpoints AS ce "
+        "WHERE ce.conversation_handle = @h;"
+        for number, body in enumerate(bodies)
     )
     return (
         "DECLARE @h uniqueidentifier, @b varbinary(max); BEGIN DIALOG @h "

@@ -70,7 +70,7 @@ def test_uninstall_keeps_the_data_unless_told_otherwise():
     assert not any("N'TABLE', N'Landing')" in text for text in server.scripts)
     server = FakeServer()
     report = uninstall(AUDIT, server.connect, purge_data=True, purge_rows=1_000_000)
-    assert report.files == ["uninstall.sql", "purge_data.sql"]
+    assert report.files == ["purge_data.sql, counting", "uninstall.sql", "purge_data.sql"]
     assert "N'TABLE', N'Landing')" in server.scripts[-1]
 
 

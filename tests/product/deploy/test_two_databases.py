@@ -73,8 +73,18 @@ def test_both_databases_are_installed_verified_and_removed(connect):
         connect, f"SELECT OBJECT_ID(N'{quote_name(DEPOT)}.audit.usp_TargetActivation')"
     ) != [(None,)]
     assert rows(connect, "SELECT OBJECT_ID(N'audit.usp_TargetActivation')") == [(None,)]
+    there = f"{quote_name(DEPOT)}.audit.DeadLetter"
+    run(
+        connect,
+        f"INSERT INTO {there} (Side, ConversationHandle, MessageSequence) VALUES (N'target', NEWID(), 7);",
+    )
+    with pytest.raises(DeployError, match=r"target/purge_data\.sql, counting.*Msg 50143"):
+        uninstall(CONFIG, connect, purge_data=True)
+    assert verify(CONFIG, connect) == []  # neither side was touched
     done = uninstall(CONFIG, connect, purge_data=True, purge_rows=1_000_000)
     assert done.files == [
+        "purge_data.sql, counting",
+        "target/purge_data.sql, counting",
         "uninstall.sql",
         "target/uninstall.sql",
         "purge_data.sql",

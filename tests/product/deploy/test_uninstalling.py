@@ -42,9 +42,13 @@ def test_without_the_name_only_the_plan_is_shown(site, capsys):
 def test_rows_beyond_the_number_said_are_not_dropped(site, capsys):
     run(site.server, LETTER)
     options = {"server": site.server, "purge_data": True, "yes": "audit"}
+    before = run(site.server, OBJECTS)
     assert status_of(uninstall, **options) == ERROR
     assert "50143" in capsys.readouterr().err
     assert run(site.server, "SELECT COUNT(*) FROM audit.DeadLetter;") == [(1,)]
+    # 0. and nothing else was touched: it said so, and had dropped all but the tables
+    assert run(site.server, OBJECTS) == before
+    assert status_of(verify, server=site.server) == 0
     assert status_of(uninstall, **options, purge_rows=1) == 0
     assert run(site.server, "SELECT COUNT(*) FROM sys.schemas WHERE name = N'audit';") == [(0,)]
     # 1. again: there is nothing, and that is no success
@@ -67,7 +71,24 @@ def test_the_script_can_be_had_without_a_server(capsys):
     assert status_of(uninstall, print_only=True, purge_data=True, purge_rows=12) == 0
     said = capsys.readouterr().out
     assert said.startswith("EXECUTE sys.sp_set_session_context N'redial.purge_rows', 12;\nGO\n")
-    assert said.index("/* uninstall.sql */") < said.index("/* purge_data.sql */")
+    order = ["/* purge_data.sql, counting */", "/* uninstall.sql */", "/* purge_data.sql */"]
+    assert [said.index(part) for part in order] == sorted(said.index(part) for part in order)
+
+
+def test_what_the_drain_will_land_is_counted_before_it_drains(site, capsys):
+    """The number the plan names is enough, and one less is refused before anything is touched."""
+    run(site.server, send("0x01"))
+    assert status_of(uninstall, server=site.server, purge_data=True) == CHANGES
+    said = capsys.readouterr().out
+    assert "that land while it drains" in said
+    rows = int(said.split("--purge-rows ")[1])
+    options = {"server": site.server, "purge_data": True, "yes": "audit"}
+    before = run(site.server, OBJECTS)
+    assert status_of(uninstall, **options, purge_rows=0) == ERROR
+    assert "ends of open dialogs 2" in capsys.readouterr().err
+    assert run(site.server, OBJECTS) == before
+    assert status_of(uninstall, **options, purge_rows=rows) == 0
+    assert run(site.server, "SELECT COUNT(*) FROM sys.schemas WHERE name = N'audit';") == [(0,)]
 
 
 def test_dialogs_under_way_are_in_the_plan(site, capsys):

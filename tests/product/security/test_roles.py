@@ -120,6 +120,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_LogError",
         "usp_ReadErrorBody",
         "usp_SeesPending",
+        "usp_DropCopies",
         "usp_ProcessMessage",
         "ReceivedBatch",
         "ufn_ReadBatch",

@@ -32,8 +32,9 @@ def test_the_shipped_scripts_lose_nothing_in_this_scenario():
 
 
 def test_a_body_variable_without_length_is_seen():
+    """What lands is not what was sent, so the copies stay, and all of it is sent again."""
     lab = after_the_lifetime("resend_one_byte", BODIES)
-    assert lab.landed() == [body and body[:1] for body in BODIES]
+    assert set(lab.landed()) == {body and body[:1] for body in BODIES}
 
 
 def test_another_order_is_seen():

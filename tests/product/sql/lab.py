@@ -33,9 +33,9 @@ def configured(**sections: dict[str, Any]) -> Config:
 class Client:
     """One session. ``execute`` returns the rows of the last result set; errors are raised."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, database: str = "lab") -> None:
         self.lab = lab
-        self.session = lab.instance.login(USER, PASSWORD, "lab")
+        self.session = lab.instance.login(USER, PASSWORD, database)
         self.out = Collector()
 
     def submit(self, sql: str) -> None:

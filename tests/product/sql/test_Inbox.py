@@ -95,7 +95,7 @@ def test_a_resend_after_a_lost_acknowledgement_lands_once(lab):
     activation(lab, "ON")
     assert sorted(lab.bodies()) == [b"\x01", b"\x02", b"\x03"]
     assert sorted(n for _, n in inbox(lab)) == [0, 1, 1]
-    assert lab.errors() == []
+    assert {name for name, *_ in lab.errors()} <= {"usp_DropCopies"}  # no copies of repeats
 
 
 def test_the_whole_batch_goes_on_behind_a_repeat(lab):
@@ -159,7 +159,7 @@ def test_two_readers_with_ids_in_common_only_wait_for_each_other(second):
     assert first.errors == other.errors == []
     assert sorted(lab.bodies()) == [b"\x01", b"\x02", b"\x03"]
     assert sum(n for _, n in inbox(lab)) == len(second)
-    assert lab.errors() == []
+    assert {name for name, *_ in lab.errors()} <= {"usp_DropCopies"}  # no copies of repeats
     assert not lab.instance.engine.locks.deadlocks
 
 

@@ -58,7 +58,7 @@ def test_a_transaction_that_rolls_back_leaves_neither_message_nor_copy():
     assert lab.rows(COPIES) == []
 
 
-def test_the_numbers_are_the_broker_s_own_on_every_dialog():
+def test_what_the_sender_counts_is_the_broker_s_number_on_every_dialog():
     """What Landing says a message's number is, its copy had said before (F-171)."""
     lab = paused(configured(timer={"after_seconds": 60, "spread_seconds": 0}))
     client = Client(lab)
@@ -72,33 +72,74 @@ def test_the_numbers_are_the_broker_s_own_on_every_dialog():
     assert before == lab.rows(kept.format("Landing", "WHERE MessageType = N'//redial/audit/event'"))
 
 
-@pytest.mark.parametrize(
-    "key", [key for key in KEYS if not (TRAITS[key].named or TRAITS[key].per_message)]
-)
-def test_a_message_without_a_copy_gives_no_other_message_its_number(key):
-    """1. A client's SEND is cancelled before its copy is written, and the client commits all the
-    same: here the SEND is our own. 2. The next message has the broker's number. 3. The first lands,
-    the dialog is removed, the second is not lost.
-    """
-    lab = paused(
-        configured(conversation={"key": key}, timer={"after_seconds": 60, "spread_seconds": 0})
-    )
-    client = Client(lab)
+def strangers_send(lab: Lab, client: Client) -> list[str]:
+    """Somebody else sends on the dialog: what its sender counts is one behind from there on."""
     client.execute(send("0xA0"))
     lab.rows(
         "DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
         "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
-        "MESSAGE TYPE [//redial/audit/event] (0x);"
+        "MESSAGE TYPE [//redial/audit/event] (0xEE);"
     )
-    client.execute(send("0xA2"))
-    assert lab.rows(COPIES) == [(0, b"\xa0"), (2, b"\xa2")]
-    lab.rows("RECEIVE TOP (2) * FROM audit.TargetQueue;")
-    lab.rows("DELETE FROM audit.SentMessage WHERE MessageSequence = 0;")
-    [(target,)] = lab.rows(TARGETS)
-    lab.rows(f"END CONVERSATION '{target}';")
+    client.execute(send("0xA1") + send("0xA2"))
+    return ["A0", "EE", "A1", "A2"]
+
+
+def a_number_is_lost(lab: Lab, client: Client) -> list[str]:
+    """A SEND is undone to a savepoint, and the broker does not give its number back."""
+    client.execute(
+        f"BEGIN TRANSACTION; {send('0xA0')} SAVE TRANSACTION here; {send('0xEE')} "
+        f"ROLLBACK TRANSACTION here; {send('0xA1')} COMMIT TRANSACTION; {send('0xA2')}"
+    )
+    return ["A0", "A1", "A2"]
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if not (TRAITS[key].named or TRAITS[key].per_message)]
+)
+@pytest.mark.parametrize("out_of_step", [strangers_send, a_number_is_lost])
+def test_where_count_and_numbers_come_apart_each_message_takes_its_own_copy(key, out_of_step):
+    """And one line says so, whatever the number of messages."""
+    lab = paused(configured(conversation={"key": key}), undone_send_number="lost")
+    client = Client(lab)
+    wanted = out_of_step(lab, client)
+    assert lab.rows(COPIES) == [(0, b"\xa0"), (1, b"\xa1"), (2, b"\xa2")]
     resume(lab)
-    assert lab.bodies() == [b"\xa2"]
+    client.execute(send("0xA3"))
+    lab.advance(5)
+    assert [body.hex().upper() for body in lab.bodies()] == [*wanted, "A3"]
     assert lab.rows(COPIES) == []
+    [(procedure, _, text)] = lab.errors()
+    assert procedure == "usp_DropCopies" and "somebody else sends on it" in text
+
+
+def test_of_equal_messages_one_copy_goes_for_each_that_lands():
+    lab = paused()
+    client = Client(lab)
+    client.execute(send("0xA0") + send("0xA0"))
+    lab.rows(
+        "RECEIVE TOP (1) * FROM audit.TargetQueue;"
+    )  # the first is nowhere now but in its copy
+    resume(lab)
+    assert lab.rows(COPIES) == [(0, b"\xa0")]
+
+
+@pytest.mark.parametrize("out_of_step", [strangers_send])
+def test_in_another_database_too(out_of_step):
+    two = Two()
+    two.depot("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    two.send("0xA0")
+    two.run(
+        "DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
+        "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
+        "MESSAGE TYPE [//redial/audit/event] (0xEE);"
+    )
+    two.send("0xA1")
+    two.send("0xA2")
+    two.depot("RECEIVE TOP (1) * FROM audit.TargetQueue;")  # and nobody says that A0 has landed
+    two.depot("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    two.instance.advance(5)
+    assert two.run(COPIES) == [(0, b"\xa0")]
+    assert two.bodies() == [b"\xee", b"\xa1", b"\xa2"]
 
 
 def test_a_dead_letter_of_the_target_takes_the_copy_with_it():

@@ -1,6 +1,6 @@
 """Agent jobs: made where there is an Agent, told about where there is none, removed by uninstall.
 
-The embedded broker has no Agent; a stand-in for msdb's procedures writes down what was called.
+The embedded broker has no Agent: see ``agent`` for the stand-in.
 """
 
 import pytest
@@ -9,10 +9,12 @@ from redial.config import load
 from redial.deploy import verify
 from redial.paths import CONFIGS
 from redial_broker.exec import replicas
+from redial_broker.exec.objects import CATALOG_FUNCTIONS
 from tests.choices import PLAIN, WITHOUT_ROWS, usual_recycle
 from tests.installed import rendered, split
 from tests.product.deploy.inside import Connection
 
+from .agent import AGENT, Agent, jobs, run
 from .lab import Lab, configured
 
 CONFIG = configured(
@@ -20,70 +22,6 @@ CONFIG = configured(
     retention={"landing_days": 30, "log_days": 60, "dead_letter_days": 90},
 )
 SCRIPT = "92_agent_jobs.job.sql"
-AGENT = """
-CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, step nvarchar(max), schedule nvarchar(200),
-    description nvarchar(512), owner nvarchar(128), guard nvarchar(max), run_as nvarchar(128),
-    told nvarchar(200));
-GO
-CREATE VIEW dbo.sysjobs_view AS SELECT name, description FROM dbo.jobs;
-GO
-CREATE PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @owner_login_name nvarchar(128),
-    @description nvarchar(512) AS
-INSERT INTO dbo.jobs (name, owner, description) VALUES (@job_name, @owner_login_name, @description);
-GO
-CREATE PROCEDURE dbo.sp_update_jobstep @job_name nvarchar(128), @step_id int,
-    @database_name nvarchar(128), @command nvarchar(max) AS
-UPDATE dbo.jobs
-SET guard = CASE @step_id WHEN 1 THEN CONCAT(@database_name, N': ', @command) ELSE guard END,
-    step = CASE @step_id WHEN 2 THEN CONCAT(@database_name, N': ', @command) ELSE step END
-WHERE name = @job_name;
-GO
-CREATE PROCEDURE dbo.sp_add_jobstep @job_name nvarchar(128), @step_id int, @step_name nvarchar(128),
-    @subsystem nvarchar(40), @database_name nvarchar(128), @command nvarchar(max),
-    @database_user_name nvarchar(128) = NULL, @on_success_action int = 1, @on_fail_action int = 2 AS
-EXECUTE dbo.sp_update_jobstep @job_name, @step_id, @database_name, @command;
-IF @step_id = 2
-    UPDATE dbo.jobs SET run_as = @database_user_name WHERE name = @job_name;
-/* next step; quit the job reporting success */
-ELSE IF @on_success_action <> 3 OR @on_fail_action <> 1
-    THROW 51999, N'the first step is a guard', 1;
-GO
-CREATE PROCEDURE dbo.sp_add_jobschedule @job_name nvarchar(128), @name nvarchar(128),
-    @freq_type int, @freq_interval int, @freq_subday_type int, @freq_subday_interval int = 0,
-    @active_start_time int = 0 AS
-UPDATE dbo.jobs
-SET schedule = CONCAT(@freq_subday_type, N'/', @freq_subday_interval, N'/', @active_start_time)
-WHERE name = @job_name;
-GO
-CREATE PROCEDURE dbo.sp_update_jobschedule @job_name nvarchar(128), @name nvarchar(128),
-    @freq_type int, @freq_interval int, @freq_subday_type int, @freq_subday_interval int = 0,
-    @active_start_time int = 0 AS
-EXECUTE dbo.sp_add_jobschedule @job_name, @name, @freq_type, @freq_interval, @freq_subday_type,
-    @freq_subday_interval, @active_start_time;
-GO
-CREATE PROCEDURE dbo.sp_update_job @job_name nvarchar(128), @notify_level_email int,
-    @notify_email_operator_name nvarchar(128) AS
-IF @notify_email_operator_name NOT LIKE N'%on duty'
-    THROW 51234, N'no such operator', 1;
-UPDATE dbo.jobs SET told = CONCAT(@notify_level_email, N': ', @notify_email_operator_name)
-WHERE name = @job_name;
-GO
-CREATE PROCEDURE dbo.sp_add_jobserver @job_name nvarchar(128), @server_name nvarchar(128) AS RETURN;
-GO
-CREATE PROCEDURE dbo.sp_delete_job @job_name nvarchar(128) AS
-DELETE FROM dbo.jobs WHERE name = @job_name;
-IF @@ROWCOUNT = 0 THROW 51426, N'no such job', 1;
-GO
-"""
-
-
-def run(lab: Lab, sql: str) -> list[str]:
-    """Every batch; what was printed."""
-    printed = []
-    for batch in split(sql):
-        lab.sa.execute(batch.sql)
-        printed += [m.text for m in lab.sa.out.messages if m.severity <= 10]
-    return printed
 
 
 @pytest.fixture
@@ -97,11 +35,6 @@ def agent():
     return lab
 
 
-def jobs(lab: Lab) -> dict[str, tuple[str, str]]:
-    found = lab.rows("SELECT name, step, schedule FROM msdb.dbo.jobs;")
-    return {name: (step, schedule) for name, step, schedule in found}
-
-
 def test_without_an_agent_it_says_what_to_schedule_instead():
     lab = Lab(CONFIG)
     printed = run(lab, rendered(CONFIG)[SCRIPT])
@@ -113,7 +46,7 @@ def test_without_an_agent_it_says_what_to_schedule_instead():
 def test_a_job_per_task_runs_the_procedure_in_this_database(agent):
     found = jobs(agent)
     step, schedule = found["Redial audit: retire, lab"]
-    assert step == "lab: EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;"
+    assert step == "EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;"
     assert schedule == "4/5/0"
     assert found["Redial audit: purge dead letters, lab"][1] == "1/0/31000"
 
@@ -154,8 +87,7 @@ def test_uninstall_removes_the_jobs(agent):
 
 
 def test_every_command_of_a_job_is_safe_to_run_at_any_time(agent):
-    for step, _ in jobs(agent).values():
-        command = step.removeprefix("lab: ")
+    for command, _ in jobs(agent).values():
         for _ in range(2):
             agent.sa.submit(command)
             assert [e.number for e in agent.sa.errors] in ([], [50180]), command
@@ -248,7 +180,8 @@ def test_somebody_elses_job_of_our_name_is_not_changed(agent):
     assert agent.rows(kept) == [(len(jobs(agent)),)]
     agent.sa.execute(
         "DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB'; "
-        "UPDATE msdb.dbo.jobs SET description = N'by hand', step = N'theirs';"
+        "UPDATE msdb.dbo.jobs SET description = N'by hand';"
+        "UPDATE msdb.dbo.steps SET command = N'theirs';"
     )
     printed = run(agent, rendered(CONFIG)[SCRIPT])
     assert any("was not made by this configuration" in line for line in printed)
@@ -279,8 +212,8 @@ def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(k
     assert (RESEND in found, "Redial audit: retire, lab" in found) == (there, not there)
     if there:
         step, schedule = found[RESEND]
-        assert (step, schedule) == ("lab: EXECUTE [audit].[usp_ResendStranded];", "4/5/0")
-        lab.sa.execute(step.removeprefix("lab: "))
+        assert (step, schedule) == ("EXECUTE [audit].[usp_ResendStranded];", "4/5/0")
+        lab.sa.execute(step)
 
 
 def test_every_shipped_configuration_that_sends_has_such_a_job():
@@ -314,8 +247,27 @@ def test_the_target_s_database_has_no_such_job():
 
 
 # ---------------------------------------------------------------------- owner, replicas
-def owners(lab: Lab) -> set[tuple[str, str | None]]:
-    return set(lab.rows("SELECT owner, run_as FROM msdb.dbo.jobs;"))
+RETIRE = "Redial audit: retire, lab"
+
+
+def owners(lab: Lab) -> set[str]:
+    return {owner for (owner,) in lab.rows("SELECT owner FROM msdb.dbo.jobs;")}
+
+
+def as_dev(*, msdb: bool = True) -> tuple[Lab, list[str]]:
+    """Deployed by db_owner ``dev``, who may make jobs of his own or none; what was printed."""
+    lab = Lab(CONFIG)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    lab.sa.execute("CREATE LOGIN dev WITH PASSWORD = N'Some-Word-1';")
+    if msdb:
+        lab.sa.execute("CREATE USER dev; ALTER ROLE db_owner ADD MEMBER dev;")
+    lab.sa.execute(
+        "USE lab; CREATE USER dev; ALTER ROLE db_owner ADD MEMBER dev; EXECUTE AS LOGIN = N'dev';"
+    )
+    printed = run(lab, rendered(CONFIG)[SCRIPT])
+    lab.sa.execute("REVERT;")
+    return lab, printed
 
 
 def test_a_sysadmins_jobs_are_sas_and_run_as_the_module_user(agent):
@@ -329,42 +281,169 @@ def test_a_sysadmins_jobs_are_sas_and_run_as_the_module_user(agent):
     )
     printed = run(lab, rendered(CONFIG)[SCRIPT])
     lab.sa.execute("REVERT;")
-    assert owners(lab) == owners(agent) == {("sa", "audit_module")}
+    assert owners(lab) == owners(agent) == {"sa"}
     assert not any("belongs to" in line for line in printed)
+    worked_as(lab, "audit_module")
+
+
+def worked_as(lab: Lab, user: str) -> None:
+    """The retire job does its work as that user of the database, and succeeds."""
+    lab.sa.execute("CREATE TABLE dbo.who (name sysname); GRANT INSERT ON dbo.who TO public;")
+    lab.sa.execute(
+        "ALTER PROCEDURE audit.usp_RetireIdle @WhatIf bit AS "
+        "INSERT INTO dbo.who VALUES (USER_NAME());"
+    )
+    assert Agent(lab).start(RETIRE) is True, Agent(lab).history(RETIRE)
+    assert lab.rows("SELECT name FROM dbo.who;") == [(user,)]
 
 
 def test_who_is_no_sysadmin_is_told_that_his_jobs_run_as_himself():
-    lab = Lab(CONFIG)
-    lab.sa.execute("USE msdb;")
-    run(lab, AGENT)
-    lab.sa.execute(
-        "CREATE LOGIN dev WITH PASSWORD = N'Some-Word-1'; CREATE USER dev; "
-        "ALTER ROLE db_owner ADD MEMBER dev; USE lab; CREATE USER dev; "
-        "ALTER ROLE db_owner ADD MEMBER dev; EXECUTE AS LOGIN = N'dev';"
-    )
-    printed = run(lab, rendered(CONFIG)[SCRIPT])
-    lab.sa.execute("REVERT;")
-    assert owners(lab) == {("dev", None)}
+    lab, printed = as_dev()
+    assert owners(lab) == {"dev"}
     told = [line for line in printed if "belongs to dev, who deploys" in line]
     assert len(told) == len(jobs(lab)) and "@owner_login_name" in told[0]
+    worked_as(lab, "dev")
+
+
+def test_a_sysadmin_who_deploys_again_leaves_dev_s_jobs_running_as_dev():
+    """@database_user_name would be heeded for a sysadmin's job only; so is what replaces it."""
+    lab, _ = as_dev()
+    run(lab, rendered(CONFIG)[SCRIPT])
+    worked_as(lab, "dev")
+
+
+def test_who_may_make_no_job_is_told_who_may_and_how():
+    lab, printed = as_dev(msdb=False)
+    assert jobs(lab) == {}
+    told = [line for line in printed if "A sysadmin can run 92_agent_jobs.job.sql in [lab]" in line]
+    assert len(told) == 7 and any(f'"{RETIRE}"' in line for line in told)
+    assert any("once a day: sqlcmd" in line and "usp_PurgeDeadLetter" in line for line in told)
 
 
 def test_deploying_again_leaves_the_owner_an_operator_chose(agent):
     agent.sa.execute("UPDATE msdb.dbo.jobs SET owner = N'theirs';")
     run(agent, rendered(CONFIG)[SCRIPT])
-    assert {owner for owner, _ in owners(agent)} == {"theirs"}
+    assert owners(agent) == {"theirs"}
 
 
-def test_the_first_step_lets_the_second_run_on_a_primary_replica_or_without_a_group_only(agent):
-    ((guard,),) = set(agent.rows("SELECT guard FROM msdb.dbo.jobs;"))
-    assert guard.startswith("master: ")
-    guard = guard.removeprefix("master: ")
-    database = agent.sa.session.database
-    agent.sa.execute("USE master;")
-    agent.sa.execute(guard)
-    replicas.join_group(database)
-    agent.sa.execute(guard)
+def test_a_job_whose_owner_is_gone_is_named_and_how_to_repair_it():
+    lab, _ = as_dev()
+    lab.sa.execute("DROP LOGIN dev;")
+    assert Agent(lab).start(RETIRE) is False
+    assert "owner (dev)" in Agent(lab).history(RETIRE)[-1]
+    told = [p for p in run(lab, rendered(CONFIG)[SCRIPT]) if "a login that is gone" in p]
+    assert len(told) == len(jobs(lab)) == 7
+    assert any(f"@job_name = N'{RETIRE}', @owner_login_name = N'sa';" in line for line in told)
+
+
+@pytest.mark.parametrize("state", [True, False])
+def test_an_agent_that_stands_starts_nothing_and_leaves_no_history(agent, state):
+    stands = Agent(agent, running=state)
+    assert stands.start(RETIRE) is (True if state else None)
+    assert (stands.history(RETIRE) == []) is not state
+
+
+@pytest.mark.parametrize("deployer", ["sa", "dev", "dev who cannot tell"])
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_job_works_on_a_primary_or_without_a_group_and_ends_with_success_on_a_secondary(
+    deployer, readable, monkeypatch
+):
+    """Whoever cannot tell goes on: the work, or a failure that is seen, and never a lie."""
+    lab = deployed() if deployer == "sa" else as_dev()[0]
+    database = lab.instance.database("lab")
+    lab.sa.execute("USE master;")
+    tells = deployer != "dev who cannot tell"
+    if not tells:  # of a database the login cannot see the page says NULL
+        monkeypatch.setitem(CATALOG_FUNCTIONS, "DATABASEPROPERTYEX", lambda *_: None)
+    agent = Agent(lab)
+    assert agent.start(RETIRE) is True
+    replicas.join_group(database, readable=readable)
+    assert agent.start(RETIRE) is True
     replicas.fail_over(database)
-    assert agent.sa.fail(guard) == 50227
+    assert agent.start(RETIRE) is tells
+    assert ("the job runs on the primary" in agent.history(RETIRE)[-1]) is tells
+    replicas.fail_over(database)
+    assert agent.start(RETIRE) is True
+    assert "primary" not in agent.history(RETIRE)[-1]
     replicas.leave_group(database)
-    agent.sa.execute(guard)
+    assert agent.start(RETIRE) is True
+
+
+def deployed() -> Lab:
+    lab = Lab(CONFIG)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    lab.sa.execute("USE lab;")
+    run(lab, rendered(CONFIG)[SCRIPT])
+    return lab
+
+
+def test_a_database_somebody_made_read_only_is_no_secondary(agent):
+    agent.sa.execute("USE master; ALTER DATABASE lab SET READ_ONLY WITH ROLLBACK IMMEDIATE;")
+    assert Agent(agent).start("Redial audit: purge logs, lab") is False
+
+
+def test_a_job_whose_work_fails_fails(agent):
+    agent.sa.execute("USE lab; DROP PROCEDURE audit.usp_RetireIdle;")
+    assert Agent(agent).start(RETIRE) is False
+
+
+def test_the_jobs_of_an_earlier_version_get_the_one_step(agent):
+    """Its first step ended the job with success whenever it failed, for want of a right too."""
+    agent.sa.execute(
+        "USE msdb; EXECUTE dbo.sp_delete_jobstep @job_name = N'Redial audit: retire, lab', @step_id = 0;"
+        "EXECUTE dbo.sp_add_jobstep @job_name = N'Redial audit: retire, lab', @step_id = 1, "
+        "@step_name = N'primary replica only', @subsystem = N'TSQL', @database_name = N'master', "
+        "@command = N'THROW 50227, N''?'', 1;', @on_success_action = 3, @on_fail_action = 1;"
+        "EXECUTE dbo.sp_add_jobstep @job_name = N'Redial audit: retire, lab', @step_id = 2, "
+        "@step_name = N'retire', @subsystem = N'TSQL', @database_name = N'lab', @command = N'THROW;';"
+    )
+    assert Agent(agent).start(RETIRE) is True, "which is what was wrong"
+    agent.sa.execute("USE lab;")
+    run(agent, rendered(CONFIG)[SCRIPT])
+    steps = "SELECT step_id, on_success, on_fail FROM msdb.dbo.steps WHERE job = N'{}';"
+    assert agent.rows(steps.format(RETIRE)) == [(1, 1, 2)]
+    agent.sa.execute("DROP PROCEDURE audit.usp_RetireIdle;")
+    assert Agent(agent).start(RETIRE) is False
+
+
+# ---------------------------------------------------------------------- history
+def told(lab: Lab) -> dict[str, tuple[str, str]]:
+    """Of the jobs: finding and figure, by task."""
+    rows = lab.rows("EXECUTE audit.usp_Health;")
+    return {
+        row[2].removeprefix("Redial audit: ").removesuffix(", lab"): (row[1], row[3])
+        for row in rows
+        if row[1] in ("job does not run", "job failed")
+    }
+
+
+def test_health_tells_of_an_agent_that_stands_and_of_jobs_that_fail(agent):
+    """Nothing else does: a job that is not started reports nothing."""
+    agents = Agent(agent)
+    assert told(agent) == {}, "they are just made"
+    agent.instance.clock.advance(50 * 60)
+    assert agents.start(RETIRE) is True
+    agent.instance.clock.advance(50 * 60)
+    assert told(agent) == {"health": ("job does not run", "last run never")}
+    agent.instance.clock.advance(2 * 86_400)
+    late = told(agent)
+    assert len(late) == 7 and {finding for finding, _ in late.values()} == {"job does not run"}
+    assert late["retire"][1].startswith("last run 2026-")
+    # 1. it goes again, and one of them fails
+    agent.sa.execute("DROP PROCEDURE audit.usp_PurgeLogs;")
+    for job in jobs(agent):
+        agents.start(job)
+    assert {task: finding for task, (finding, _) in told(agent).items()} == {
+        "purge logs": "job failed",
+        "purge landing": "job failed",  # no reader has acknowledged anything
+    }
+    agent.sa.execute("UPDATE msdb.dbo.jobs SET enabled = 0;")
+    agent.instance.clock.advance(3 * 86_400)
+    assert told(agent)["retire"][1].endswith(", disabled")
+
+
+def test_who_may_not_read_msdb_is_told_that_the_jobs_were_not_looked_at(agent):
+    agent.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    rows = agent.rows("EXECUTE AS USER = N'ops'; EXECUTE audit.usp_Health; REVERT;")
+    assert [row[0] for row in rows if row[2] == "Agent jobs"] == [150]

@@ -65,6 +65,13 @@ def test_no_wait_counts_the_others_and_names_the_first_five():
     assert f"session {others[4].session.id}," in text
 
 
+def test_a_session_of_the_servers_own_is_in_nobody_s_way():
+    bare = switched_off()
+    Client(bare).session.background = True
+    bare.deploy(option("no_wait"))
+    assert bare.rows(IS_ON) == [(1,)]
+
+
 def test_who_comes_after_the_preflight_makes_it_give_up_at_once_with_the_servers_words():
     bare = switched_off()
     batches = installation(option("no_wait"))

@@ -16,7 +16,7 @@ from redial_broker.exec.ddl.probing import unprobed
 from tests.installed import rendered, split
 
 from . import catalog
-from .bare import Bare, another, installer
+from .bare import Bare, another, installation, installer
 from .lab import AUDIT, Client
 
 NAMES = chosen(None)
@@ -109,6 +109,34 @@ def off_in_a_group(bare: Bare) -> None:
     replicas.join_group(database(bare))
 
 
+def owner_of_two_minds(bare: Bare) -> None:
+    """A failover: the server's owner is one of its logins, and dbo is another."""
+    bare.run(["CREATE LOGIN dba WITH PASSWORD = N'Some-Word-1';"])
+    ((sid,),) = bare.rows("SELECT SUSER_SID(N'dba');")
+    replicas.lose_owner(database(bare), sid)
+
+
+def not_durable(bare: Bare) -> None:
+    bare.run(["ALTER DATABASE lab SET DELAYED_DURABILITY = FORCED;"])
+
+
+def contained(bare: Bare) -> None:
+    database(bare).options["containment"] = "PARTIAL"
+
+
+def copy_beside_its_original(bare: Bare) -> None:
+    bare.run(["CREATE DATABASE original; ALTER DATABASE lab SET DISABLE_BROKER;"])
+    database(bare).broker.guid = bare.instance.database("original").broker.guid
+
+
+def open_transaction(bare: Bare) -> None:
+    bare.run(["ALTER DATABASE lab SET DISABLE_BROKER;", "BEGIN TRANSACTION;"])
+
+
+def implicit_transactions(bare: Bare) -> None:
+    bare.run(["ALTER DATABASE lab SET DISABLE_BROKER;", "SET IMPLICIT_TRANSACTIONS ON;"])
+
+
 STATES: dict[str, tuple[Callable[[Bare], None], int, str]] = {
     "level 120": (level, 50223, "SET COMPATIBILITY_LEVEL = 130;"),
     "read-only": (read_only, 50223, "ALTER DATABASE [lab] SET READ_WRITE;"),
@@ -120,6 +148,14 @@ STATES: dict[str, tuple[Callable[[Bare], None], int, str]] = {
         "ALTER AUTHORIZATION ON DATABASE::[lab] TO [sa]",
     ),
     "no owner": (owner_null, 50223, "has an owner this server does not know"),
+    "two owners": (owner_of_two_minds, 50223, "has one owner in sys.databases and another as user"),
+    "not durable": (not_durable, 50223, "SET DELAYED_DURABILITY = DISABLED; or ALLOWED"),
+    "contained": (contained, 50223, "ALTER DATABASE [lab] SET CONTAINMENT = NONE;"),
+    "a copy beside its original": (
+        copy_beside_its_original,
+        50224,
+        "on in [original], which has the same broker identity",
+    ),
     "off in a group": (off_in_a_group, 50224, "REMOVE DATABASE [lab]"),
 }
 
@@ -138,6 +174,44 @@ def test_a_database_that_cannot_take_it_is_refused_with_the_statement_that_helps
     text = bare.sa.errors[0].text
     assert said in text and "Nothing was done. Next: " in text
     assert catalog.difference(before, bare.catalog()) == []
+
+
+@pytest.mark.parametrize("arrange", [open_transaction, implicit_transactions])
+def test_a_transaction_in_which_the_broker_cannot_be_switched_on_is_refused(arrange):
+    """redial.sql refuses every open transaction (50228); batch by batch the server said 226."""
+    bare = Bare()
+    arrange(bare)
+    assert bare.stops(installation(AUDIT)) == 50224
+    assert "COMMIT; SET IMPLICIT_TRANSACTIONS OFF;" in bare.sa.errors[0].text
+    bare.attempt("IF @@TRANCOUNT > 0 ROLLBACK; SET IMPLICIT_TRANSACTIONS OFF;")
+    assert bare.stops(installation(AUDIT)) == 0
+
+
+def test_durability_that_each_commit_chooses_is_taken():
+    bare = Bare()
+    bare.run(["ALTER DATABASE lab SET DELAYED_DURABILITY = ALLOWED;"])
+    assert refusal(bare) == (0, "")
+
+
+def test_a_contained_database_of_the_catalog_s_collation_is_no_reason():
+    text = rendered(AUDIT)["05_preflight.check.sql"]
+    mine = "SELECT collation_name FROM sys.databases WHERE name = N'lab';"
+    bare = Bare()
+    contained(bare)
+    ((collation,),) = bare.rows(mine)
+    (batch,) = [b.sql for b in split(text) if "DECLARE" in b.sql]
+    bare.run([batch.replace("N'Latin1_General_100_CI_AS_WS_KS_SC'", f"N'{collation}'")])
+
+
+def test_a_database_that_closes_by_itself_is_warned_of():
+    bare = Bare()
+    bare.run(["ALTER DATABASE lab SET AUTO_CLOSE ON;"])
+    (batch,) = [
+        b.sql for b in split(rendered(AUDIT)["05_preflight.check.sql"]) if "DECLARE" in b.sql
+    ]
+    bare.run([batch])
+    (said,) = [m.text for m in bare.sa.out.messages]
+    assert said.startswith("Warning: [lab] has AUTO_CLOSE ON") and "AUTO_CLOSE OFF;" in said
 
 
 @pytest.mark.parametrize("name", ["master", "tempdb", "model", "msdb"])

@@ -43,6 +43,17 @@ def test_another_level_counts_for_conversations_begun_from_then_on():
     assert lab.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'BROKER PRIORITY';") == []
 
 
+def test_one_that_somebody_dropped_comes_back_with_the_next_deployment():
+    """It is written down as ours already: 2627, each time, and verify said "redial deploy makes it so"."""
+    config = configured(priority={"level": 8})
+    lab = Lab(config)
+    lab.sa.execute("DROP BROKER PRIORITY [redial/audit/target];")
+    deploy(lab, config)
+    assert lab.rows(PRIORITIES) == [("redial/audit/initiator", 8), ("redial/audit/target", 8)]
+    deploy(lab, configured())
+    assert lab.rows(PRIORITIES) == []
+
+
 def test_a_higher_priority_is_received_first_whatever_came_first():
     """Feature priorities: Apress chapter 10; thread FRK#2187.
 

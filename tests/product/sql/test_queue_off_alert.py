@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from tests.installed import rendered, split
 
+from .agent import AGENT, jobs, run
 from .lab import Lab, configured
-from .test_agent_jobs import AGENT, CLEANUP, jobs, run
+from .test_agent_jobs import CLEANUP
 
 WITH = configured(operations={"agent_job": True, "alert_queue_off": True})
 WITHOUT = configured(operations={"agent_job": True})

@@ -6,8 +6,8 @@ import pytest
 
 from tests.installed import rendered
 
+from .agent import AGENT, jobs, run
 from .lab import Lab, configured
-from .test_agent_jobs import AGENT, jobs, run
 
 CHECK = "EXECUTE audit.usp_CheckHealth"
 
@@ -65,4 +65,4 @@ def test_a_job_runs_it_where_there_is_an_agent_unless_the_configuration_says_no(
         found = jobs(lab).get("Redial audit: health, lab")
         assert (found is not None) == there
         if found:
-            assert found == ("lab: EXECUTE [audit].[usp_CheckHealth];", "4/7/0")
+            assert found == ("EXECUTE [audit].[usp_CheckHealth];", "4/7/0")

@@ -47,12 +47,42 @@ def test_a_database_whose_owner_is_no_login_of_this_server_is_named():
     assert found(lab)["database without owner"] == 10
 
 
+def test_a_database_with_one_owner_for_the_server_and_another_for_itself_is_named():
+    """As a failover leaves it: each server has its own idea of who owns it (33009)."""
+    lab = Lab()
+    lab.sa.execute("CREATE LOGIN dba WITH PASSWORD = N'Some-Word-1';")
+    assert "database with two owners" not in found(lab)
+    replicas.lose_owner(lab.instance.server.databases["lab"], lab.sa.value("SUSER_SID(N'dba')"))
+    assert found(lab)["database with two owners"] == 10
+    assert "database without owner" not in found(lab)
+
+
+def test_options_that_messages_suffer_from_are_named():
+    lab = Lab()
+    lab.sa.execute("ALTER DATABASE lab SET DELAYED_DURABILITY = FORCED, AUTO_CLOSE ON;")
+    assert found(lab)["committed is not durable"] == 10
+    assert found(lab)["database closes by itself"] == 50
+    lab.sa.execute("ALTER DATABASE lab SET DELAYED_DURABILITY = ALLOWED, AUTO_CLOSE OFF;")
+    assert not {"committed is not durable", "database closes by itself"} & set(found(lab))
+
+
 def test_rows_that_no_purge_took_in_time_are_named():
     lab = Lab(configured(retention={"landing_days": 1}))
     Client(lab).execute(send("0x01"))
     lab.advance(86_400)
     assert "landed rows past their time" not in found(lab)
     lab.advance(2 * 86_400)
+    assert found(lab)["landed rows past their time"] == 50
+
+
+def test_a_row_dated_ahead_hides_no_row_that_no_purge_took():
+    lab = Lab(configured(retention={"landing_days": 1}))
+    lab.sa.execute(
+        "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, LandedUtc) "
+        "VALUES (NEWID(), 0, N'x', DATEADD(day, 365, SYSUTCDATETIME()));"
+    )
+    Client(lab).execute(send("0x01"))
+    lab.advance(3 * 86_400)
     assert found(lab)["landed rows past their time"] == 50
 
 

@@ -82,6 +82,51 @@ def test_a_letter_in_use_is_neither_waited_for_nor_removed(lab):
     other.execute("COMMIT;")
 
 
+READING = "BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.{} WITH (REPEATABLEREAD);"
+
+
+@pytest.mark.parametrize(
+    "which", ["@olderThanDays = 0, @includeUnhandled = 1", "@deadLetterId = 1"]
+)
+def test_a_letter_somebody_reads_is_not_waited_for_and_goes_next_time(lab, which):
+    """U beside the reader's S was got, and then waited for X."""
+    reader = Client(lab)
+    reader.execute(READING.format("DeadLetter"))
+    assert lab.rows(PURGE.format(which))[0][0] == 0
+    reader.execute("COMMIT;")
+    assert lab.rows(PURGE.format(which))[0][0] == (3 if "Days" in which else 1)
+
+
+@pytest.mark.parametrize("table", ["ConversationLog", "ErrorLog", "OperatorLog", "SkippedNumber"])
+def test_a_row_of_a_log_somebody_reads_is_not_waited_for_and_goes_next_time(table):
+    lab = Lab(
+        configured(
+            conversation={
+                "key": "application",
+                "order": "key",
+                "recycle": "timer",
+                "delivery": "exactly_once",
+            },
+            retention={"log_days": 1},
+        )
+    )
+    lab.sa.execute(
+        "INSERT INTO audit.ConversationLog (Handle, ConfigId, BegunUtc, EndedUtc) "
+        "VALUES (NEWID(), 1, '2020-01-01', '2020-01-02');"
+        "INSERT INTO audit.ErrorLog (AddedUtc, ProcedureName) VALUES ('2020-01-01', N'x');"
+        "INSERT INTO audit.OperatorLog (AddedUtc, Action) VALUES ('2020-01-01', N'x');"
+        "INSERT INTO audit.SkippedNumber (ConversationKey, KeySequence, Reason, SkippedUtc) "
+        "VALUES (N'k', 1, N'repeat', '2020-01-01');"
+    )
+    purge = "EXECUTE audit.usp_PurgeLogs @WhatIf = 0;"
+    reader = Client(lab)
+    reader.execute(READING.format(table))
+    went = {name: count for name, count, _ in lab.rows(purge)}
+    assert went == dict.fromkeys(went, 1) | {table: 0}
+    reader.execute("COMMIT;")
+    assert {name: count for name, count, _ in lab.rows(purge)}[table] == 1
+
+
 def test_the_configurations_age_is_the_default_and_without_one_it_must_be_given(lab):
     assert lab.sa.fail("EXECUTE audit.usp_PurgeDeadLetter;") == 50175
     aged = Lab(configured(retention={"dead_letter_days": 30}))

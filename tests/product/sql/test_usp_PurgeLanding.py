@@ -139,6 +139,39 @@ def test_a_row_somebody_reads_is_left_for_the_next_run(lab):
     assert lab.bodies() == []
 
 
+def misdate(lab: Lab, count: int, days: int) -> None:
+    """That many rows in front of all others, dated by a clock that was ahead."""
+    lab.sa.execute(
+        "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, LandedUtc) "
+        f"SELECT TOP ({count}) NEWID(), 0, N'x', DATEADD(day, {days}, SYSUTCDATETIME()) "
+        "FROM sys.all_objects;"
+    )
+
+
+@pytest.mark.parametrize(("count", "days"), [(1, 365), (20, 365), (2, 40), (1, 5)])
+def test_a_row_that_is_dated_ahead_stops_no_purge(lab, count, days):
+    """By an hour's wrong clock, in front of all that is old: it stopped each purge for as long."""
+    misdate(lab, count, days)
+    landed(lab, "0x01", "0x02", "0x03")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    landed(lab, "0x04")
+    assert affected(lab, "@batch = 3") == 3
+    assert affected(lab, "@batch = 3, @WhatIf = 0") == 3
+    assert lab.bodies() == [b"\x04"]
+    assert lab.rows("SELECT COUNT(*) FROM audit.Landing WHERE MessageType = N'x';") == [(count,)]
+
+
+def test_the_young_end_is_not_read_through(lab):
+    landed(lab, "0x01")
+    misdate(lab, 30, 0)  # as young as they say
+    acknowledge(lab)
+    lab.advance(5 * DAY)
+    lab.sa.execute(PURGE + "@batch = 3, @WhatIf = 0, @Debug = 1;")
+    lines = [m.text for m in lab.sa.out.messages if "rows deleted" in m.text]
+    assert len(lines) == 1
+
+
 def test_who_purged_and_what_is_logged(lab):
     landed(lab, "0x01")
     acknowledge(lab)

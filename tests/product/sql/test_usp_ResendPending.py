@@ -63,7 +63,8 @@ def test_the_seeds_varbinary_without_a_length_is_caught():
     lab.advance(610)
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     lab.advance(60)
-    assert lab.bodies() == [b"\xaa", b"\x01"]
+    # What lands is not what was sent, so the copy stays, and is sent again.
+    assert set(lab.bodies()) == {b"\xaa", b"\x01"}
 
 
 @pytest.mark.parametrize("code", ["-8494", "-8425", "-9615", "-8470", "5", "NULL"])
@@ -166,7 +167,8 @@ def test_in_an_operators_transaction_a_copy_that_fails_does_not_go_on_to_end(cod
     assert lab.endpoints() == [("CO", 0), ("CO", 1)]
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     lab.advance(60)
-    assert lab.bodies() == [b"\xaa", b"\x01"]
+    # What lands is not what was sent, so the copy stays, and is sent again.
+    assert set(lab.bodies()) == {b"\xaa", b"\x01"}
 
 
 def test_in_activation_a_resend_that_fails_is_dead_lettered_at_the_second_attempt():

@@ -40,6 +40,16 @@ def log_in_activation(module: Module) -> Findings:
             yield raised, "RAISERROR WITH LOG in a procedure that runs inside activation"
 
 
+def local_join_hint(module: Module) -> Findings:
+    """INNER LOOP JOIN and its like in a procedure that receives, or that such a one calls."""
+    made = next(module.of(ast.CreateProcedure), None)
+    if made is None or made.name.name.lower() not in module.script.activated:
+        return
+    for join in module.of(ast.Join):
+        if join.hint is not None:
+            yield join, f"{join.hint} JOIN in a procedure that runs inside activation"
+
+
 def end_before_resend(module: Module) -> Findings:
     """END CONVERSATION in the branch that answers an Error message, with nothing in the procedure
     looking at what the conversation still has to send before it."""
@@ -158,5 +168,15 @@ BROKER = (
         "its procedure compares with 'https://schemas.microsoft.com/SQL/ServiceBroker/Error', "
         "since links were rewritten, code included.",
         https,
+    ),
+    Rule(
+        "SB14",
+        "local_join_hint",
+        "Each compile says so (message 8625), and what an activated procedure says goes to the "
+        "server's log. It also fixes the order of all joins, inside of views too.",
+        "OPTION (FORCE ORDER, LOOP JOIN), which says nothing.",
+        "http://www.sqlrelease.com/join-order-enforced-local-join-hint-used-warning-sql-server: the "
+        "warning of INNER MERGE JOIN, and that FORCE ORDER silences it.",
+        local_join_hint,
     ),
 )

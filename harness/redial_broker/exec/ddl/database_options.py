@@ -37,6 +37,8 @@ differs(
     "activated sessions have those of a driver (switch activated_set_options).",
 )
 
+differs("AUTO_CLOSE", "ON is kept for the catalog; a database here never closes by itself.")
+
 KEPT = {
     # Defaults of SET options: every connection states its own (ODBC, OLE DB and JDBC do, and a
     # session here begins as theirs do), so a database's default never counts.
@@ -62,7 +64,7 @@ KEPT = {
     "MIXED_PAGE_ALLOCATION": ("ON", "OFF"),
     "VARDECIMAL_STORAGE_FORMAT": ("ON", "OFF"),
     # The state everything is in.
-    "AUTO_CLOSE": ("OFF",),
+    "AUTO_CLOSE": ("ON", "OFF"),
     "CURSOR_CLOSE_ON_COMMIT": ("OFF",),
     "CURSOR_DEFAULT": ("GLOBAL",),
     "NUMERIC_ROUNDABORT": ("OFF",),

@@ -18,7 +18,7 @@ def master(instance):
         ("SET QUERY_STORE = ON", None),
         ("SET PARAMETERIZATION FORCED", None),
         ("SET DELAYED_DURABILITY = FORCED", None),
-        ("SET AUTO_CLOSE ON", 60001),
+        ("SET AUTO_CLOSE ON", None),
         ("SET ENCRYPTION ON", 60001),
         ("SET CHANGE_TRACKING = ON", 60001),
         ("SET OFFLINE", None),

@@ -80,6 +80,16 @@ def test_a_database_in_no_group_is_nobodys_replica(master):
     ).rows() == [(None, None, None, 0)]
 
 
+def test_who_is_the_primary_is_told_to_whoever_may_view_the_server_s_state(master):
+    master.execute(
+        "CREATE LOGIN dev WITH PASSWORD = N'Some-Word-1'; EXECUTE AS LOGIN = N'dev'"
+    ).ok()
+    asked = "SELECT sys.fn_hadr_is_primary_replica(N'App')"
+    assert numbers(master.execute(asked)) == [300, 297]
+    master.execute("REVERT; GRANT VIEW SERVER STATE TO dev; EXECUTE AS LOGIN = N'dev'").ok()
+    assert master.execute(asked).rows() == [(None,)]
+
+
 @pytest.mark.parametrize("option", ["ENABLE_BROKER", "DISABLE_BROKER", "NEW_BROKER"])
 def test_a_group_forbids_to_turn_the_broker_on_or_off(master, app, option):
     replicas.join_group(app)
