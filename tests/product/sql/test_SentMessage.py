@@ -12,6 +12,12 @@ from .two import Two
 COPIES = "SELECT MessageSequence, Body FROM audit.SentMessage ORDER BY SentUtc, MessageSequence;"
 OPEN = "SELECT 1 FROM audit.SentMessage WITH (NOLOCK);"
 TARGETS = "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+STRANGER = (
+    "DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
+    "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
+    "MESSAGE TYPE [//redial/audit/event] (0xEE);"
+)
+"""Somebody else sends on our dialog."""
 RACES = [
     {},
     {"enqueue_at": "commit"},
@@ -75,11 +81,7 @@ def test_what_the_sender_counts_is_the_broker_s_number_on_every_dialog():
 def strangers_send(lab: Lab, client: Client) -> list[str]:
     """Somebody else sends on the dialog: what its sender counts is one behind from there on."""
     client.execute(send("0xA0"))
-    lab.rows(
-        "DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
-        "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
-        "MESSAGE TYPE [//redial/audit/event] (0xEE);"
-    )
+    lab.rows(STRANGER)
     client.execute(send("0xA1") + send("0xA2"))
     return ["A0", "EE", "A1", "A2"]
 
@@ -123,16 +125,11 @@ def test_of_equal_messages_one_copy_goes_for_each_that_lands():
     assert lab.rows(COPIES) == [(0, b"\xa0")]
 
 
-@pytest.mark.parametrize("out_of_step", [strangers_send])
-def test_in_another_database_too(out_of_step):
+def test_in_another_database_too():
     two = Two()
     two.depot("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     two.send("0xA0")
-    two.run(
-        "DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
-        "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
-        "MESSAGE TYPE [//redial/audit/event] (0xEE);"
-    )
+    two.run(STRANGER)
     two.send("0xA1")
     two.send("0xA2")
     two.depot("RECEIVE TOP (1) * FROM audit.TargetQueue;")  # and nobody says that A0 has landed

@@ -30,10 +30,15 @@ def cast_in_receive(module: Module) -> Findings:
                     yield node, f"{node.function} inside RECEIVE"
 
 
+def _runs_inside_activation(module: Module) -> bool:
+    """A procedure that receives, or that such a one calls."""
+    made = next(module.of(ast.CreateProcedure), None)
+    return made is not None and made.name.name.lower() in module.script.activated
+
+
 def log_in_activation(module: Module) -> Findings:
     """RAISERROR .. WITH LOG in a procedure that receives, or that such a one calls."""
-    made = next(module.of(ast.CreateProcedure), None)
-    if made is None or made.name.name.lower() not in module.script.activated:
+    if not _runs_inside_activation(module):
         return
     for raised in module.of(ast.RaiseError):
         if "LOG" in raised.options:
@@ -42,8 +47,7 @@ def log_in_activation(module: Module) -> Findings:
 
 def local_join_hint(module: Module) -> Findings:
     """INNER LOOP JOIN and its like in a procedure that receives, or that such a one calls."""
-    made = next(module.of(ast.CreateProcedure), None)
-    if made is None or made.name.name.lower() not in module.script.activated:
+    if not _runs_inside_activation(module):
         return
     for join in module.of(ast.Join):
         if join.hint is not None:
