@@ -493,7 +493,7 @@ END;
 IF IS_ROLEMEMBER(N''db_owner'', N''audit_module'') = 1
 BEGIN
     ALTER ROLE [db_owner] DROP MEMBER [audit_module];
-    PRINT N''User [audit_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.'';
+    PRINT N''User [audit_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''''s way; a trigger or a hook of yours may need grants.'';
 END;
 COMMIT TRANSACTION;
 ');
@@ -8320,10 +8320,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''31e857672bfec91f73d9192c986134641c9f71bf8f1d9b89d69a6f8370381d42''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''31e857672bfec91f73d9192c986134641c9f71bf8f1d9b89d69a6f8370381d42'');
+    VALUES (N''audit'', N''0.1.0'', N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8398,7 +8398,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''31e857672bfec91f73d9192c986134641c9f71bf8f1d9b89d69a6f8370381d42'', NULLIF(@changes, N''''));
+    N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -493,7 +493,7 @@ END;
 IF IS_ROLEMEMBER(N''db_owner'', N''etl_module'') = 1
 BEGIN
     ALTER ROLE [db_owner] DROP MEMBER [etl_module];
-    PRINT N''User [etl_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.'';
+    PRINT N''User [etl_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''''s way; a trigger or a hook of yours may need grants.'';
 END;
 COMMIT TRANSACTION;
 ');
@@ -8593,10 +8593,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''cc1ebbbe58fbdea9190fd7a62e2b11dec52a1c5bfc65f0d267b54a7546dc4659''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''cf9aab49eb9868d93d093647c882ca2fcb55dd3764643cafe4c7f4cfc6e0116a''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''cc1ebbbe58fbdea9190fd7a62e2b11dec52a1c5bfc65f0d267b54a7546dc4659'');
+    VALUES (N''etl'', N''0.1.0'', N''cf9aab49eb9868d93d093647c882ca2fcb55dd3764643cafe4c7f4cfc6e0116a'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8786,7 +8786,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''cc1ebbbe58fbdea9190fd7a62e2b11dec52a1c5bfc65f0d267b54a7546dc4659'', NULLIF(@changes, N''''));
+    N''cf9aab49eb9868d93d093647c882ca2fcb55dd3764643cafe4c7f4cfc6e0116a'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

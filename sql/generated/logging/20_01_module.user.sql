@@ -30,7 +30,7 @@ END;
 IF IS_ROLEMEMBER(N'db_owner', N'logging_module') = 1
 BEGIN
     ALTER ROLE [db_owner] DROP MEMBER [logging_module];
-    PRINT N'User [logging_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.';
+    PRINT N'User [logging_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''s way; a trigger or a hook of yours may need grants.';
 END;
 COMMIT TRANSACTION;
 GO

@@ -518,7 +518,7 @@ END;
 IF IS_ROLEMEMBER(N''db_owner'', N''logging_module'') = 1
 BEGIN
     ALTER ROLE [db_owner] DROP MEMBER [logging_module];
-    PRINT N''User [logging_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.'';
+    PRINT N''User [logging_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''''s way; a trigger or a hook of yours may need grants.'';
 END;
 COMMIT TRANSACTION;
 ');
@@ -7944,10 +7944,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''e0b9b976c38c29f4da5e6649459ef170579621ebad8361e915182ea5302a136a''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''dacdc8a3112462cd1616544a713bf699b9410fc5587c1000b98508ce26162fac''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''e0b9b976c38c29f4da5e6649459ef170579621ebad8361e915182ea5302a136a'');
+    VALUES (N''logging'', N''0.1.0'', N''dacdc8a3112462cd1616544a713bf699b9410fc5587c1000b98508ce26162fac'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8137,7 +8137,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''e0b9b976c38c29f4da5e6649459ef170579621ebad8361e915182ea5302a136a'', NULLIF(@changes, N''''));
+    N''dacdc8a3112462cd1616544a713bf699b9410fc5587c1000b98508ce26162fac'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -518,7 +518,7 @@ END;
 IF IS_ROLEMEMBER(N''db_owner'', N''orders_module'') = 1
 BEGIN
     ALTER ROLE [db_owner] DROP MEMBER [orders_module];
-    PRINT N''User [orders_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.'';
+    PRINT N''User [orders_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''''s way; a trigger or a hook of yours may need grants.'';
 END;
 COMMIT TRANSACTION;
 ');
@@ -8554,10 +8554,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''13a3bf241c8c48bdd76e0ee081cb5ceb05fa53e1e77c88e6f84d91d9e057a035''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''13a3bf241c8c48bdd76e0ee081cb5ceb05fa53e1e77c88e6f84d91d9e057a035'');
+    VALUES (N''orders'', N''0.1.0'', N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8745,7 +8745,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''13a3bf241c8c48bdd76e0ee081cb5ceb05fa53e1e77c88e6f84d91d9e057a035'', NULLIF(@changes, N''''));
+    N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -502,7 +502,7 @@ END;
 IF IS_ROLEMEMBER(N''db_owner'', N''$(name)_module'') = 1
 BEGIN
     ALTER ROLE [db_owner] DROP MEMBER [$(name)_module];
-    PRINT N''User [$(name)_module] is no member of db_owner any more: roles.module_is_db_owner = false. No message needs it.'';
+    PRINT N''User [$(name)_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''''s way; a trigger or a hook of yours may need grants.'';
 END;
 COMMIT TRANSACTION;
 ');
@@ -8331,10 +8331,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''ec037d341e9a2f1192dd6f09000b2c256dfe9f79100219a352136a878d421f43''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''ec037d341e9a2f1192dd6f09000b2c256dfe9f79100219a352136a878d421f43'');
+    VALUES (N''$(name)'', N''0.1.0'', N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8409,7 +8409,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''ec037d341e9a2f1192dd6f09000b2c256dfe9f79100219a352136a878d421f43'', NULLIF(@changes, N''''));
+    N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

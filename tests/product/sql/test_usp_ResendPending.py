@@ -131,6 +131,7 @@ def test_ending_blindly_is_caught():
     lab = Lab(SHORT, mutant="end_blindly")
     client = sender(lab)
     send_value(client, "0x0102")
+    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
     lab.advance(610)
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     lab.advance(60)
