@@ -99,9 +99,8 @@ def uninstall(
 
     With ``purge_data`` the tables, roles, schema and module user go too, and with them at most
     ``purge_rows`` rows, which are counted before anything is touched. wait_seconds: how long to wait
-    for dialogs and transactions that are in the way, 60 by default. Raises
-    DeployError; 50140 when conversations do not end, 50142 where there is nothing of it, 50143
-    when there are more rows than that (see docs/errors.md).
+    for dialogs and transactions that are in the way, 60 by default. Raises DeployError: 50140 when
+    conversations do not end, 50142 where there is nothing of it, 50143 when there are more rows.
     """
     files = render(config)
     names = removal_files(files, purge_data)

@@ -22,14 +22,7 @@ from redial_broker.engine.errors import (
     Wait,
 )
 from redial_broker.engine.types import Message
-from redial_broker.exec.completions import (
-    ENTER_CATCH,
-    FAILED,
-    command,
-    tell,
-    tell_call,
-    tells,
-)
+from redial_broker.exec.completions import ENTER_CATCH, FAILED, command, tell, tell_call, tells
 from redial_broker.exec.cursor_references import drop_references, hand_over
 from redial_broker.exec.impersonation import become_user
 from redial_broker.exec.outcomes import (

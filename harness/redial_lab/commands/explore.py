@@ -37,11 +37,8 @@ def explore(
         print("\n".join(explained_hash() if explain_hash else listed()))
         return 0
     if scenario not in SCENARIOS:
-        raise UserError(
-            f"--scenario {scenario}",
-            "there is none of that name",
-            f"use one of: {', '.join(SCENARIOS)}; or --list",
-        )
+        what_there_is = f"use one of: {', '.join(SCENARIOS)}; or --list"
+        raise UserError(f"--scenario {scenario}", "there is none of that name", what_there_is)
     if transitions < 1:
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
     if fewer and (vary or orders or walks):
@@ -75,6 +72,5 @@ def explore(
     try:
         return main(wanted)
     except SeedError as error:
-        raise UserError(
-            f"--replay {replay}", str(error), "take a word this very scenario has printed"
-        ) from error
+        next_step = "take a word this very scenario has printed"
+        raise UserError(f"--replay {replay}", str(error), next_step) from error

@@ -2,9 +2,8 @@
 
 Changes are what the journal says. Reads are seen by a look-out (``__getattribute__``) on the
 classes of the engine's parts while a step runs: whatever code asks a part for something that can
-change is noted, so no statement's meaning has to be known here. A cell (``cells``) is a row of an
-index (absent ones too), a lock, a timer, an endpoint, a field of a queue ... A look at many keys of
-a mapping is a read of the mapping, which every change of one of its keys touches.
+change is noted, so no statement's meaning has to be known here. A cell (``cells``) is a row (or its
+absence), a lock, a timer, an endpoint ... Many keys of a mapping are read as the whole mapping.
 """
 
 from __future__ import annotations
