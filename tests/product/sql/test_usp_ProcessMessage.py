@@ -129,7 +129,9 @@ RECOVERABLE = {
 @pytest.mark.parametrize("what", RECOVERABLE)
 def test_a_failure_that_can_be_undone_is_dead_lettered_and_its_neighbours_go_on(lab, what):
     work, code = RECOVERABLE[what]
-    lab.sa.execute("CREATE TABLE dbo.Door (Id int NOT NULL); GRANT SELECT, INSERT ON dbo.Door TO audit_module;")
+    lab.sa.execute(
+        "CREATE TABLE dbo.Door (Id int NOT NULL); GRANT SELECT, INSERT ON dbo.Door TO audit_module;"
+    )
     hook(lab, POISON.format(work))
     three(lab)
     resume(lab)
