@@ -305,11 +305,16 @@ INNER JOIN sys.objects AS o
             AND o.parent_object_id <> ISNULL(OBJECT_ID(N''[audit].'' + QUOTENAME(k.Name), N''U''), 0)))
 WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' WHEN ''P'' THEN N''PROCEDURE'' WHEN ''V'' THEN N''VIEW''
               WHEN ''TR'' THEN N''TRIGGER'' WHEN ''IF'' THEN N''FUNCTION'' WHEN ''TF'' THEN N''FUNCTION'' WHEN ''FN'' THEN N''FUNCTION'' END, N'''') <> k.Kind
-   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+   OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made'')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %''))
+       AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = o.object_id
+                         AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -330,7 +335,7 @@ IF @foreigners > 0
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N''There already, and not made by Redial: '', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N'' and '', @foreigners - 5, N'' more'') ELSE N'''' END,
         N''. A deployment would replace it and a removal drop it.''),
-        N''a schema of its own for configuration audit ([schema] in its file), render, deploy; or rename what is there.'');
+        N''a schema of its own for configuration audit ([schema] in its file), render, deploy; or rename what is there. Only if it is Redial''''s and has lost its mark: EXECUTE [audit].[usp_Mark] N''''TABLE'''', N''''its name''''; (or TYPE).'');
 
 /* -- 7  Message types, contract and services are the whole database''s. Ours may share a type or a contract
          with others, who keep its validation; a contract cannot be altered; a service is one''s own. Names
@@ -1288,6 +1293,10 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[audit].[InitiatorQueue]''))
+    EXECUTE [audit].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';      /* taken away by hand */
 IF OBJECT_ID(N''[audit].[TargetQueue]'', N''SQ'') IS NULL
 BEGIN
     BEGIN TRANSACTION;
@@ -1296,6 +1305,10 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N''QUEUE'', N''TargetQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[audit].[TargetQueue]''))
+    EXECUTE [audit].[usp_Mark] N''QUEUE'', N''TargetQueue'';      /* taken away by hand */
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'60_services.service.sql', 4, NULL, NULL,
@@ -7905,6 +7918,7 @@ IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
 IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
            WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N''[audit].[TargetQueue]'', N''SQ'') AND n.name = N''redial_audit_trouble'')
     DROP EVENT NOTIFICATION [redial_audit_trouble] ON QUEUE [audit].[TargetQueue];
+
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N''redial/audit/trouble'')
@@ -8320,10 +8334,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''fcbc9791867ee3b38437207028077377305a1ebec656b57a23e4d309cbc079c3''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1'');
+    VALUES (N''audit'', N''0.1.0'', N''fcbc9791867ee3b38437207028077377305a1ebec656b57a23e4d309cbc079c3'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8398,7 +8412,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1'', NULLIF(@changes, N''''));
+    N''fcbc9791867ee3b38437207028077377305a1ebec656b57a23e4d309cbc079c3'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -305,11 +305,16 @@ INNER JOIN sys.objects AS o
             AND o.parent_object_id <> ISNULL(OBJECT_ID(N''[orders].'' + QUOTENAME(k.Name), N''U''), 0)))
 WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' WHEN ''P'' THEN N''PROCEDURE'' WHEN ''V'' THEN N''VIEW''
               WHEN ''TR'' THEN N''TRIGGER'' WHEN ''IF'' THEN N''FUNCTION'' WHEN ''TF'' THEN N''FUNCTION'' WHEN ''FN'' THEN N''FUNCTION'' END, N'''') <> k.Kind
-   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+   OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made'')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %''))
+       AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = o.object_id
+                         AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -355,7 +360,7 @@ IF @foreigners > 0
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N''There already, and not made by Redial: '', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N'' and '', @foreigners - 5, N'' more'') ELSE N'''' END,
         N''. A deployment would replace it and a removal drop it.''),
-        N''a schema of its own for configuration orders ([schema] in its file), render, deploy; or rename what is there.'');
+        N''a schema of its own for configuration orders ([schema] in its file), render, deploy; or rename what is there. Only if it is Redial''''s and has lost its mark: EXECUTE [orders].[usp_Mark] N''''TABLE'''', N''''its name''''; (or TYPE).'');
 
 /* -- 7  Message types, contract and services are the whole database''s. Ours may share a type or a contract
          with others, who keep its validation; a contract cannot be altered; a service is one''s own. Names
@@ -1361,6 +1366,10 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[orders].[InitiatorQueue]''))
+    EXECUTE [orders].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';      /* taken away by hand */
 IF OBJECT_ID(N''[orders].[TargetQueue]'', N''SQ'') IS NULL
 BEGIN
     BEGIN TRANSACTION;
@@ -1369,6 +1378,10 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N''QUEUE'', N''TargetQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[orders].[TargetQueue]''))
+    EXECUTE [orders].[usp_Mark] N''QUEUE'', N''TargetQueue'';      /* taken away by hand */
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'60_services.service.sql', 4, NULL, NULL,
@@ -8132,6 +8145,7 @@ IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
 IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
            WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N''[orders].[TargetQueue]'', N''SQ'') AND n.name = N''redial_orders_trouble'')
     DROP EVENT NOTIFICATION [redial_orders_trouble] ON QUEUE [orders].[TargetQueue];
+
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N''redial/orders/trouble'')
@@ -8554,10 +8568,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''a6b31efa3491bc74c3985830010b49b0d155897eee71e3beb872924c541affe5''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff'');
+    VALUES (N''orders'', N''0.1.0'', N''a6b31efa3491bc74c3985830010b49b0d155897eee71e3beb872924c541affe5'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8745,7 +8759,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff'', NULLIF(@changes, N''''));
+    N''a6b31efa3491bc74c3985830010b49b0d155897eee71e3beb872924c541affe5'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

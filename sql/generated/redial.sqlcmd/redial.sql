@@ -314,11 +314,16 @@ INNER JOIN sys.objects AS o
             AND o.parent_object_id <> ISNULL(OBJECT_ID(N''[$(name)].'' + QUOTENAME(k.Name), N''U''), 0)))
 WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' WHEN ''P'' THEN N''PROCEDURE'' WHEN ''V'' THEN N''VIEW''
               WHEN ''TR'' THEN N''TRIGGER'' WHEN ''IF'' THEN N''FUNCTION'' WHEN ''TF'' THEN N''FUNCTION'' WHEN ''FN'' THEN N''FUNCTION'' END, N'''') <> k.Kind
-   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+   OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made'')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %''))
+       AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = o.object_id
+                         AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -339,7 +344,7 @@ IF @foreigners > 0
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N''There already, and not made by Redial: '', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N'' and '', @foreigners - 5, N'' more'') ELSE N'''' END,
         N''. A deployment would replace it and a removal drop it.''),
-        N''a schema of its own for configuration $(name) ([schema] in its file), render, deploy; or rename what is there.'');
+        N''a schema of its own for configuration $(name) ([schema] in its file), render, deploy; or rename what is there. Only if it is Redial''''s and has lost its mark: EXECUTE [$(name)].[usp_Mark] N''''TABLE'''', N''''its name''''; (or TYPE).'');
 
 /* -- 7  Message types, contract and services are the whole database''s. Ours may share a type or a contract
          with others, who keep its validation; a contract cannot be altered; a service is one''s own. Names
@@ -1297,6 +1302,10 @@ BEGIN
     EXECUTE [$(name)].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[$(name)].[InitiatorQueue]''))
+    EXECUTE [$(name)].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';      /* taken away by hand */
 IF OBJECT_ID(N''[$(name)].[TargetQueue]'', N''SQ'') IS NULL
 BEGIN
     BEGIN TRANSACTION;
@@ -1305,6 +1314,10 @@ BEGIN
     EXECUTE [$(name)].[usp_Mark] N''QUEUE'', N''TargetQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[$(name)].[TargetQueue]''))
+    EXECUTE [$(name)].[usp_Mark] N''QUEUE'', N''TargetQueue'';      /* taken away by hand */
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'60_services.service.sql', 4, NULL, NULL,
@@ -7916,6 +7929,7 @@ IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
 IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
            WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N''[$(name)].[TargetQueue]'', N''SQ'') AND n.name = N''redial_$(name)_trouble'')
     DROP EVENT NOTIFICATION [redial_$(name)_trouble] ON QUEUE [$(name)].[TargetQueue];
+
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N''redial/$(name)/trouble'')
@@ -8331,10 +8345,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''7e389a6ab7f32b1db0af39d133cf3fcbc68cd83d32df13bf2f41887d5393e398''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5'');
+    VALUES (N''$(name)'', N''0.1.0'', N''7e389a6ab7f32b1db0af39d133cf3fcbc68cd83d32df13bf2f41887d5393e398'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8409,7 +8423,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5'', NULLIF(@changes, N''''));
+    N''7e389a6ab7f32b1db0af39d133cf3fcbc68cd83d32df13bf2f41887d5393e398'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
