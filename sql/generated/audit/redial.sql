@@ -1974,6 +1974,24 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''index missing'', CONCAT(N''audit'', N''.'', n.TableName), n.IndexName,
+        N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
+    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
+          FROM sys.tables AS t
+          INNER JOIN sys.extended_properties AS ep
+              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE t.schema_id = SCHEMA_ID(N''audit'')
+          UNION ALL
+          SELECT v.TableName, v.IndexName
+          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
+                       (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
+    WHERE OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
+                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'')
+                        AND i.name = n.IndexName AND i.is_disabled = 0);
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -8334,10 +8352,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''fcbc9791867ee3b38437207028077377305a1ebec656b57a23e4d309cbc079c3''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''f191b3cfabe60e85e8da5c1eeca1803dba0dfba11175748d852b0d4bc1175115''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''fcbc9791867ee3b38437207028077377305a1ebec656b57a23e4d309cbc079c3'');
+    VALUES (N''audit'', N''0.1.0'', N''f191b3cfabe60e85e8da5c1eeca1803dba0dfba11175748d852b0d4bc1175115'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8412,7 +8430,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''fcbc9791867ee3b38437207028077377305a1ebec656b57a23e4d309cbc079c3'', NULLIF(@changes, N''''));
+    N''f191b3cfabe60e85e8da5c1eeca1803dba0dfba11175748d852b0d4bc1175115'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -1999,6 +1999,24 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''index missing'', CONCAT(N''etl'', N''.'', n.TableName), n.IndexName,
+        N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
+    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
+          FROM sys.tables AS t
+          INNER JOIN sys.extended_properties AS ep
+              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE t.schema_id = SCHEMA_ID(N''etl'')
+          UNION ALL
+          SELECT v.TableName, v.IndexName
+          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
+                       (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
+    WHERE OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
+                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(n.TableName)), N''U'')
+                        AND i.name = n.IndexName AND i.is_disabled = 0);
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -8607,10 +8625,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''78dd3b052adeb4b94c526fdf4f8416723984f106cebf49fce5719f3673571ef8''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''5171570b4ac8dc376e17116b9b75e85dc4737e5d89d9cc7b31199fbd06312037''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''78dd3b052adeb4b94c526fdf4f8416723984f106cebf49fce5719f3673571ef8'');
+    VALUES (N''etl'', N''0.1.0'', N''5171570b4ac8dc376e17116b9b75e85dc4737e5d89d9cc7b31199fbd06312037'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8800,7 +8818,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''78dd3b052adeb4b94c526fdf4f8416723984f106cebf49fce5719f3673571ef8'', NULLIF(@changes, N''''));
+    N''5171570b4ac8dc376e17116b9b75e85dc4737e5d89d9cc7b31199fbd06312037'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2112,6 +2112,24 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''index missing'', CONCAT(N''orders'', N''.'', n.TableName), n.IndexName,
+        N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
+    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
+          FROM sys.tables AS t
+          INNER JOIN sys.extended_properties AS ep
+              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE t.schema_id = SCHEMA_ID(N''orders'')
+          UNION ALL
+          SELECT v.TableName, v.IndexName
+          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
+                       (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
+    WHERE OBJECT_ID(CONCAT(N''[orders]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
+                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[orders]'', N''.'', QUOTENAME(n.TableName)), N''U'')
+                        AND i.name = n.IndexName AND i.is_disabled = 0);
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -8568,10 +8586,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''a6b31efa3491bc74c3985830010b49b0d155897eee71e3beb872924c541affe5''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''dbbe99c2daa693af15baada82a580fc049dcb4e56eaf6693dbe645bc43400729''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''a6b31efa3491bc74c3985830010b49b0d155897eee71e3beb872924c541affe5'');
+    VALUES (N''orders'', N''0.1.0'', N''dbbe99c2daa693af15baada82a580fc049dcb4e56eaf6693dbe645bc43400729'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8759,7 +8777,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''a6b31efa3491bc74c3985830010b49b0d155897eee71e3beb872924c541affe5'', NULLIF(@changes, N''''));
+    N''dbbe99c2daa693af15baada82a580fc049dcb4e56eaf6693dbe645bc43400729'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

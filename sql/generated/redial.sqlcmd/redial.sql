@@ -1983,6 +1983,24 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''index missing'', CONCAT(N''$(name)'', N''.'', n.TableName), n.IndexName,
+        N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
+    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
+          FROM sys.tables AS t
+          INNER JOIN sys.extended_properties AS ep
+              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE t.schema_id = SCHEMA_ID(N''$(name)'')
+          UNION ALL
+          SELECT v.TableName, v.IndexName
+          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
+                       (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
+    WHERE OBJECT_ID(CONCAT(N''[$(name)]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
+                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[$(name)]'', N''.'', QUOTENAME(n.TableName)), N''U'')
+                        AND i.name = n.IndexName AND i.is_disabled = 0);
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -8345,10 +8363,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''7e389a6ab7f32b1db0af39d133cf3fcbc68cd83d32df13bf2f41887d5393e398''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''e2da03f8f7f58b1cfc942f6627ab63fcb7410086c1490d4d097239f6228dbbcf''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''7e389a6ab7f32b1db0af39d133cf3fcbc68cd83d32df13bf2f41887d5393e398'');
+    VALUES (N''$(name)'', N''0.1.0'', N''e2da03f8f7f58b1cfc942f6627ab63fcb7410086c1490d4d097239f6228dbbcf'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8423,7 +8441,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''7e389a6ab7f32b1db0af39d133cf3fcbc68cd83d32df13bf2f41887d5393e398'', NULLIF(@changes, N''''));
+    N''e2da03f8f7f58b1cfc942f6627ab63fcb7410086c1490d4d097239f6228dbbcf'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
