@@ -1987,10 +1987,9 @@ BEGIN
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
                        (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
-    WHERE OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
-                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'')
-                        AND i.name = n.IndexName AND i.is_disabled = 0);
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -8352,10 +8351,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''f191b3cfabe60e85e8da5c1eeca1803dba0dfba11175748d852b0d4bc1175115''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3864ac398668ccc86cf5ab546ffdd60f0c3444758ff3953bb3f8292c103f570d''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''f191b3cfabe60e85e8da5c1eeca1803dba0dfba11175748d852b0d4bc1175115'');
+    VALUES (N''audit'', N''0.1.0'', N''3864ac398668ccc86cf5ab546ffdd60f0c3444758ff3953bb3f8292c103f570d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8430,7 +8429,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''f191b3cfabe60e85e8da5c1eeca1803dba0dfba11175748d852b0d4bc1175115'', NULLIF(@changes, N''''));
+    N''3864ac398668ccc86cf5ab546ffdd60f0c3444758ff3953bb3f8292c103f570d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2012,10 +2012,9 @@ BEGIN
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
                        (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
-    WHERE OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
-                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(n.TableName)), N''U'')
-                        AND i.name = n.IndexName AND i.is_disabled = 0);
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[etl]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -8625,10 +8624,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''5171570b4ac8dc376e17116b9b75e85dc4737e5d89d9cc7b31199fbd06312037''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3bda245a05d71cf8af42a468b2f185f90d3fefe979d02ac69540b8928a1cc11e''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''5171570b4ac8dc376e17116b9b75e85dc4737e5d89d9cc7b31199fbd06312037'');
+    VALUES (N''etl'', N''0.1.0'', N''3bda245a05d71cf8af42a468b2f185f90d3fefe979d02ac69540b8928a1cc11e'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8818,7 +8817,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''5171570b4ac8dc376e17116b9b75e85dc4737e5d89d9cc7b31199fbd06312037'', NULLIF(@changes, N''''));
+    N''3bda245a05d71cf8af42a468b2f185f90d3fefe979d02ac69540b8928a1cc11e'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

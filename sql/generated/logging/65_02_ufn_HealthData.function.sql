@@ -56,10 +56,9 @@ BEGIN
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), (N'SendLedger', N'IX_SendLedger_SentUtc'),
                        (N'Inbox', N'IX_Inbox_ReceivedUtc')) AS v(TableName, IndexName)) AS n
-    WHERE OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(n.TableName)), N'U') IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
-                      WHERE i.object_id = OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(n.TableName)), N'U')
-                        AND i.name = n.IndexName AND i.is_disabled = 0);
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(n.TableName)), N'U') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, 'IsDisabled'), 1) = 1;      /* NULL: there is none */
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */

@@ -2125,10 +2125,9 @@ BEGIN
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
                        (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
-    WHERE OBJECT_ID(CONCAT(N''[orders]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
-                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[orders]'', N''.'', QUOTENAME(n.TableName)), N''U'')
-                        AND i.name = n.IndexName AND i.is_disabled = 0);
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[orders]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -8586,10 +8585,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''dbbe99c2daa693af15baada82a580fc049dcb4e56eaf6693dbe645bc43400729''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''b06223a244e4f597f9aa6174c1fbbc584f6fc4f7ee2dd13f92dfaad7c8b2cdf9''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''dbbe99c2daa693af15baada82a580fc049dcb4e56eaf6693dbe645bc43400729'');
+    VALUES (N''orders'', N''0.1.0'', N''b06223a244e4f597f9aa6174c1fbbc584f6fc4f7ee2dd13f92dfaad7c8b2cdf9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8777,7 +8776,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''dbbe99c2daa693af15baada82a580fc049dcb4e56eaf6693dbe645bc43400729'', NULLIF(@changes, N''''));
+    N''b06223a244e4f597f9aa6174c1fbbc584f6fc4f7ee2dd13f92dfaad7c8b2cdf9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

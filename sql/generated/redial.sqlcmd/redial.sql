@@ -1996,10 +1996,9 @@ BEGIN
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
                        (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
-    WHERE OBJECT_ID(CONCAT(N''[$(name)]'', N''.'', QUOTENAME(n.TableName)), N''U'') IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM sys.indexes AS i
-                      WHERE i.object_id = OBJECT_ID(CONCAT(N''[$(name)]'', N''.'', QUOTENAME(n.TableName)), N''U'')
-                        AND i.name = n.IndexName AND i.is_disabled = 0);
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[$(name)]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -8363,10 +8362,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''e2da03f8f7f58b1cfc942f6627ab63fcb7410086c1490d4d097239f6228dbbcf''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0a72af4b812bc78a981eaf2ae7a013a2b3ade8edf3f4e09315f078d821c58cba''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''e2da03f8f7f58b1cfc942f6627ab63fcb7410086c1490d4d097239f6228dbbcf'');
+    VALUES (N''$(name)'', N''0.1.0'', N''0a72af4b812bc78a981eaf2ae7a013a2b3ade8edf3f4e09315f078d821c58cba'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8441,7 +8440,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''e2da03f8f7f58b1cfc942f6627ab63fcb7410086c1490d4d097239f6228dbbcf'', NULLIF(@changes, N''''));
+    N''0a72af4b812bc78a981eaf2ae7a013a2b3ade8edf3f4e09315f078d821c58cba'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

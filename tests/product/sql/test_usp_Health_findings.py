@@ -181,3 +181,11 @@ def test_an_index_that_a_statement_names_is_missed_by_that_name(table, index):
     lab.sa.execute(f"EXECUTE sp_rename N'audit.{table}.{index}', N'other', N'INDEX';")
     (row,) = [row for row in lab.rows("EXECUTE audit.usp_Health;") if row[1] == "index missing"]
     assert row[:4] == (1, "index missing", f"audit.{table}", index)
+
+
+def test_an_index_that_somebody_disabled_is_missed_too():
+    lab = Lab()
+    lab.sa.execute(
+        "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations DISABLE;"
+    )
+    assert found(lab)["index missing"] == 1
