@@ -1,7 +1,7 @@
 """What an activated procedure prints goes to the server's error log (9724): ours print nothing.
 
-Ten thousand messages (with --full) by the four shipped configurations: recycled, refused by Landing, resent after an
-error of the dialog, dead-lettered. The embedded broker has the warnings that could come (8153, 8625).
+Ten thousand messages (with --full) by the four shipped configurations: recycled, refused by Landing,
+resent after an error of the dialog, dead-lettered. The embedded broker has the warnings that could come.
 """
 
 from __future__ import annotations
