@@ -64,6 +64,7 @@ WHY: dict[str, str] = {
     "F-501": "where the rights do not reach usp_Health says that this part was not seen",
     "F-502": "follows from F-109 and F-126; tried beside another configuration and a stranger",
     "F-240": "what only the server knows is asked as the caller; master and tempdb are not asked as a user",
+    "F-546": "the worse reading is taken: no user of ours is in db_owner but a certificate's",
     "F-391": "purge_data reads what its caller set in the same session, before any transaction",
     "F-293": "every name in our text has its schema",
     "F-253": "usp_QueueTrouble asks the catalog, keeps the body as text and reads nothing in it; it ends no "
