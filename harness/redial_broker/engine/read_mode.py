@@ -49,8 +49,8 @@ def read_mode(
 ) -> ReadMode:
     """The mode of a table reference from the session's isolation level and its upper-case hints.
 
-    write: the reference is the target of an UPDATE or DELETE. optimized: locking is (page
-    "Optimized locking": under RCSI a change without hints that lock qualifies rows first). Raises SqlError 650 for READPAST in
+    write: the reference is the target of an UPDATE or DELETE. optimized: locking is (its page: under
+    RCSI a change without hints that lock qualifies rows first). Raises SqlError 650 for READPAST in
     the wrong isolation level (table hints page; the error is raised when the table is read).
     """
     for hint, level in (
