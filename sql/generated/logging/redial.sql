@@ -8224,8 +8224,8 @@ BEGIN TRY
     FROM @part AS p
     LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(p.ObjectName)
     WHERE p.Kind IS NOT NULL;
-    SELECT @made = COUNT(CASE p.Change WHEN N'create' THEN 1 END), @changed = COUNT(CASE p.Change WHEN N'alter' THEN 1 END),
-        @same = COUNT(CASE WHEN p.Change IS NULL THEN 1 END)
+    SELECT @made = SUM(CASE p.Change WHEN N'create' THEN 1 ELSE 0 END), @changed = SUM(CASE p.Change WHEN N'alter' THEN 1 ELSE 0 END),
+        @same = SUM(CASE WHEN p.Change IS NULL THEN 1 ELSE 0 END)
     FROM @part AS p
     WHERE p.Kind IS NOT NULL;
     SET @ordinal = 0;

@@ -10,6 +10,8 @@ import pytest
 
 from redial.config import load
 from redial.paths import CONFIGS
+from redial_broker.instance.instance import Instance
+from tests.product.sql.two import Two
 from tests.sampling import full
 
 from .lab import DATABASE, Lab, empty_instance
@@ -26,6 +28,11 @@ FAILS = (
     "sys.conversation_endpoints AS ce WHERE ce.is_initiator = 0 AND ce.state = 'CO'); "
     "IF @h IS NOT NULL END CONVERSATION @h WITH ERROR = 1 DESCRIPTION = N'by hand';"
 )
+
+
+def printed(instance: Instance) -> list[str]:
+    """Lines of activated procedures in the server's error log."""
+    return [text for _, _, text in instance.error_log.lines if "output the following" in text]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -46,9 +53,18 @@ def test_activated_procedures_print_nothing_whatever_becomes_of_the_messages(nam
         # 3. all of them have gone through the activated procedures, and the log has no line of theirs
         landed = lab.rows(f"SELECT COUNT(*) FROM {lab.own('Landing')};")[0][0]
         assert landed >= MESSAGES - MESSAGES // 125
-        assert [
-            text for _, _, text in instance.error_log.lines if "output the following" in text
-        ] == []
+        assert printed(instance) == []
+
+
+def test_they_print_nothing_where_the_target_has_a_database_of_its_own():
+    two = Two()
+    for number in range(100):
+        two.send(f"0x{number + 1:02X}")
+        if not number % 20:
+            two.instance.advance(90)  # recycled: an EndOfStream, an EndDialog
+    two.instance.advance(600)
+    assert len(two.bodies()) == 100
+    assert printed(two.instance) == []
 
 
 def test_a_line_that_is_printed_would_be_seen():

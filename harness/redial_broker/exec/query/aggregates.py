@@ -50,7 +50,7 @@ class Aggregate:
     """A compiled aggregate. compute(session, variables, rows) -> value, over the rows of one group.
 
     running() -> (add(session, variables, row), value()) counts on from row to row; None where
-    that is no gain. dropped: rows whose value was NULL are counted there.
+    that is no gain.
     """
 
     compute: Callable[[SessionState, Values, list[RowValues]], Any]
@@ -59,6 +59,7 @@ class Aggregate:
     collation: Collation | None = None
     running: Callable[[], tuple[Callable[..., Any], Callable[..., Any]]] | None = None
     dropped: list[int] = field(default_factory=list)
+    """Not empty when ``compute`` has left out a NULL."""
 
 
 def is_windowed_aggregate(name: str) -> bool:
