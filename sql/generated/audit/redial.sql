@@ -2303,6 +2303,9 @@ AS
    transaction that received it (F-115), so every conversion is a TRY_ one. */
 BEGIN
     SET NOCOUNT ON;
+    /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
+    SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
 
@@ -8320,10 +8323,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''2ce848528eee98f6705642122f6abbfa4076239d24c390776d4ff3119f252802''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1'');
+    VALUES (N''audit'', N''0.1.0'', N''2ce848528eee98f6705642122f6abbfa4076239d24c390776d4ff3119f252802'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8398,7 +8401,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3f937d325d4627c954ceca6d9dde78942b4869d8ea75fc3d17b99571d8fa14f1'', NULLIF(@changes, N''''));
+    N''2ce848528eee98f6705642122f6abbfa4076239d24c390776d4ff3119f252802'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

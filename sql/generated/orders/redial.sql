@@ -2441,6 +2441,9 @@ AS
    transaction that received it (F-115), so every conversion is a TRY_ one. */
 BEGIN
     SET NOCOUNT ON;
+    /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
+    SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
 
@@ -6392,7 +6395,7 @@ ELSE
     CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
                             CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
     CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
-    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''''health'''');'', 1);
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND r.LastRun IS NOT NULL AND t.Task <> N''''health'''');'', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
@@ -8554,10 +8557,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''25b1423a23d83b152dba9ee57019abe319d84ea2c502242777bb010f58d36255''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff'');
+    VALUES (N''orders'', N''0.1.0'', N''25b1423a23d83b152dba9ee57019abe319d84ea2c502242777bb010f58d36255'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8745,7 +8748,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''9103fd06a73ada9f7a444f7b57e1762245e89c65f9f31a3eca1f4f4a5d258eff'', NULLIF(@changes, N''''));
+    N''25b1423a23d83b152dba9ee57019abe319d84ea2c502242777bb010f58d36255'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

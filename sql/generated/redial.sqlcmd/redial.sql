@@ -2312,6 +2312,9 @@ AS
    transaction that received it (F-115), so every conversion is a TRY_ one. */
 BEGIN
     SET NOCOUNT ON;
+    /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
+    SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
 
@@ -8331,10 +8334,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1514324771fb5cfde0bc1f7b155a04f251ce94cc9ac27427209e753d8a2fab8a''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5'');
+    VALUES (N''$(name)'', N''0.1.0'', N''1514324771fb5cfde0bc1f7b155a04f251ce94cc9ac27427209e753d8a2fab8a'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8409,7 +8412,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d70c519d59c366751ee45ddcb7817bb1ba82331e8a7791ccfdd706e2662adfb5'', NULLIF(@changes, N''''));
+    N''1514324771fb5cfde0bc1f7b155a04f251ce94cc9ac27427209e753d8a2fab8a'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
