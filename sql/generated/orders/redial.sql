@@ -2471,6 +2471,9 @@ AS
    transaction that received it (F-115), so every conversion is a TRY_ one. */
 BEGIN
     SET NOCOUNT ON;
+    /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
+    SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
 
@@ -6424,7 +6427,7 @@ ELSE
     CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
                             CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
     CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
-    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''''health'''');'', 1);
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND r.LastRun IS NOT NULL AND t.Task <> N''''health'''');'', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
@@ -8587,10 +8590,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''e4aec459f9da960bbe2c27348b9f1925670f5ae790441834166dec90c2cc8f4a''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''bfc4c207aedcef04b0728a31471af225f60cfc84f199e65d269692f6383898d8''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''e4aec459f9da960bbe2c27348b9f1925670f5ae790441834166dec90c2cc8f4a'');
+    VALUES (N''orders'', N''0.1.0'', N''bfc4c207aedcef04b0728a31471af225f60cfc84f199e65d269692f6383898d8'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8778,7 +8781,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''e4aec459f9da960bbe2c27348b9f1925670f5ae790441834166dec90c2cc8f4a'', NULLIF(@changes, N''''));
+    N''bfc4c207aedcef04b0728a31471af225f60cfc84f199e65d269692f6383898d8'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2342,6 +2342,9 @@ AS
    transaction that received it (F-115), so every conversion is a TRY_ one. */
 BEGIN
     SET NOCOUNT ON;
+    /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
+    SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
 
@@ -8364,10 +8367,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''a3d7153ea562665d1cbb4d9cd6ff4e0efe787f925b03d8c77e513ba21c5d13a3''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''29d49568d436b35af4767bb7bfd9c055696ea448a25a9c77a4637af8d78125dd''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''a3d7153ea562665d1cbb4d9cd6ff4e0efe787f925b03d8c77e513ba21c5d13a3'');
+    VALUES (N''$(name)'', N''0.1.0'', N''29d49568d436b35af4767bb7bfd9c055696ea448a25a9c77a4637af8d78125dd'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8442,7 +8445,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''a3d7153ea562665d1cbb4d9cd6ff4e0efe787f925b03d8c77e513ba21c5d13a3'', NULLIF(@changes, N''''));
+    N''29d49568d436b35af4767bb7bfd9c055696ea448a25a9c77a4637af8d78125dd'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
