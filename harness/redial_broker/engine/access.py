@@ -329,9 +329,7 @@ class Access:
         if mode.versioned:
             if transaction.statement is not None:
                 return value_at(transaction, index, key, transaction.statement)
-            writer = index.writers.get(key)
-            if writer is not None and writer[0] is not transaction:
-                return writer[1]
+            return _committed(transaction, index, key)
         return index.entries.get(key, MISSING)
 
     def _lock_gap(

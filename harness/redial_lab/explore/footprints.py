@@ -1,9 +1,8 @@
 """What a step reads and changes, seen while it runs, in cells small enough to tell rows apart.
 
-Changes are what the journal says. Reads are seen by a look-out (``__getattribute__``) on the
-classes of the engine's parts while a step runs: whatever code asks a part for something that can
-change is noted, so no statement's meaning has to be known here. A cell (``cells``) is a row (or its
-absence), a lock, a timer, an endpoint ... Many keys of a mapping are read as the whole mapping.
+Changes are what the journal says. Reads are seen by a look-out (``__getattribute__``) on the classes
+of the engine's parts, so no statement's meaning has to be known here. A cell (``cells``) is a row (or
+its absence), a lock, a timer, an endpoint ... Many keys of a mapping are read as the whole mapping.
 """
 
 from __future__ import annotations

@@ -313,8 +313,8 @@ WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' 
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
-                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
+                  WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                    AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -8356,10 +8356,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''ba60f724082714777497e730d72f10dfee018baad1a3ca1cda7c89e210f8e218''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''6468b41d452a9292bed2719a9e13b4d117984c38a216c85da4acebe6576cedbf''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''ba60f724082714777497e730d72f10dfee018baad1a3ca1cda7c89e210f8e218'');
+    VALUES (N''audit'', N''0.1.0'', N''6468b41d452a9292bed2719a9e13b4d117984c38a216c85da4acebe6576cedbf'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8434,7 +8434,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''ba60f724082714777497e730d72f10dfee018baad1a3ca1cda7c89e210f8e218'', NULLIF(@changes, N''''));
+    N''6468b41d452a9292bed2719a9e13b4d117984c38a216c85da4acebe6576cedbf'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -313,8 +313,8 @@ WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' 
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
-                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
+                  WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                    AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -8629,10 +8629,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''6aeef7047490ff748c04a321e7d47a5a4d1d2bc996fda2a2a9ee1941666980ce''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''44093fa8c6763652b3bee3619c3541392f3e14d7880b663914d34ac5a43b0853''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''6aeef7047490ff748c04a321e7d47a5a4d1d2bc996fda2a2a9ee1941666980ce'');
+    VALUES (N''etl'', N''0.1.0'', N''44093fa8c6763652b3bee3619c3541392f3e14d7880b663914d34ac5a43b0853'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8822,7 +8822,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''6aeef7047490ff748c04a321e7d47a5a4d1d2bc996fda2a2a9ee1941666980ce'', NULLIF(@changes, N''''));
+    N''44093fa8c6763652b3bee3619c3541392f3e14d7880b663914d34ac5a43b0853'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

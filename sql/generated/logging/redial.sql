@@ -313,8 +313,8 @@ WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' 
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
-                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
+                  WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                    AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -7980,10 +7980,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''39191c3824be359bcbbec833509c28394d206c4b520d4f76d3cc1a9326326614''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''b6d4891f991cbdaf91f248c58226f2d8837706db0fe99608ea7334bf8c043413''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''39191c3824be359bcbbec833509c28394d206c4b520d4f76d3cc1a9326326614'');
+    VALUES (N''logging'', N''0.1.0'', N''b6d4891f991cbdaf91f248c58226f2d8837706db0fe99608ea7334bf8c043413'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8173,7 +8173,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''39191c3824be359bcbbec833509c28394d206c4b520d4f76d3cc1a9326326614'', NULLIF(@changes, N''''));
+    N''b6d4891f991cbdaf91f248c58226f2d8837706db0fe99608ea7334bf8c043413'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -266,8 +266,8 @@ WHERE ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P'
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N'P')
-                AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')))
+                  WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N'P')
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)

@@ -313,8 +313,8 @@ WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' 
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
-                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
+                  WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                    AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -8590,10 +8590,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''bfc4c207aedcef04b0728a31471af225f60cfc84f199e65d269692f6383898d8''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''a505932db3850e818c395d6c7d12622fe16fe6698c02acb871419c4f012c08ad''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''bfc4c207aedcef04b0728a31471af225f60cfc84f199e65d269692f6383898d8'');
+    VALUES (N''orders'', N''0.1.0'', N''a505932db3850e818c395d6c7d12622fe16fe6698c02acb871419c4f012c08ad'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8781,7 +8781,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''bfc4c207aedcef04b0728a31471af225f60cfc84f199e65d269692f6383898d8'', NULLIF(@changes, N''''));
+    N''a505932db3850e818c395d6c7d12622fe16fe6698c02acb871419c4f012c08ad'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

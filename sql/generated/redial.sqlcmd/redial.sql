@@ -322,8 +322,8 @@ WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' 
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
-              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
-                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
+                  WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                    AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -8367,10 +8367,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''29d49568d436b35af4767bb7bfd9c055696ea448a25a9c77a4637af8d78125dd''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''6303118b78500587a5b1322e828c81e1f8d7e68262d11abcd56ff9cfb6b438ef''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''29d49568d436b35af4767bb7bfd9c055696ea448a25a9c77a4637af8d78125dd'');
+    VALUES (N''$(name)'', N''0.1.0'', N''6303118b78500587a5b1322e828c81e1f8d7e68262d11abcd56ff9cfb6b438ef'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8445,7 +8445,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''29d49568d436b35af4767bb7bfd9c055696ea448a25a9c77a4637af8d78125dd'', NULLIF(@changes, N''''));
+    N''6303118b78500587a5b1322e828c81e1f8d7e68262d11abcd56ff9cfb6b438ef'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

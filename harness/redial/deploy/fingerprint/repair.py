@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE, Difference
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, SIGNER
-from redial.deploy.fingerprint.model import HIDDEN, OFF, ON, Thing
+from redial.deploy.fingerprint.model import HIDDEN, MARKED_INSIDE, OFF, ON, Thing
 from redial.quoting import literal, quote_name
 
 DEPLOY = "redial deploy makes it so again."
@@ -45,8 +45,6 @@ _DATABASE = {
     "/* when your application was tried at it */",
 }
 """Behind ALTER DATABASE CURRENT: options are the database's owner's, so a person decides."""
-MARKED_INSIDE_ALONE = ("TABLE", "TYPE")
-"""Kinds that nothing but their mark shows to be ours; a queue's reader has our comment."""
 STAMP = "/* Redial "
 """How the comment begins by which a deployment knows a module as ours (05_preflight)."""
 _QUEUE = {
@@ -134,7 +132,8 @@ def _stampless(difference: Difference) -> bool:
 def _unknown_as_ours(difference: Difference) -> bool:
     """Whether what has lost its mark has nothing else by which a deployment knows it (50208)."""
     thing = difference.thing
-    return difference.how == MISSING and thing.kind == "mark" and thing.name in MARKED_INSIDE_ALONE
+    alone = thing.name in MARKED_INSIDE and thing.name != "QUEUE"  # that has a reader of ours
+    return difference.how == MISSING and thing.kind == "mark" and alone
 
 
 def by_deploy(difference: Difference) -> bool:
