@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a004e00ed12d64c0dd49c67ba4bcc79dc35deb4ed1eaf7a40a68884265fdc69c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'4556b5a61697da2dcd01336c748a15bccb98b5fa849a22741ed4ec0e86550e44');
+    VALUES (N'orders', N'0.1.0', N'a004e00ed12d64c0dd49c67ba4bcc79dc35deb4ed1eaf7a40a68884265fdc69c');
 END;
 GO
