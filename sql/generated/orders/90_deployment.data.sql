@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'a004e00ed12d64c0dd49c67ba4bcc79dc35deb4ed1eaf7a40a68884265fdc69c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd34611ac25d3201fa3135576feb085f32419022215811db27c928531f4f1c9ee'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'a004e00ed12d64c0dd49c67ba4bcc79dc35deb4ed1eaf7a40a68884265fdc69c');
+    VALUES (N'orders', N'0.1.0', N'd34611ac25d3201fa3135576feb085f32419022215811db27c928531f4f1c9ee');
 END;
 GO

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 
-from redial.config import Config
 from redial.config.choices import Processing
 from redial.config.variants import EVENT
 from redial.render.quoting import literal
