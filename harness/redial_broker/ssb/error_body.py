@@ -11,7 +11,7 @@ from redial_broker.ssb.names import ERROR
 _FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.DOTALL)
 
 
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character no XML 1.0 document may hold."""
 
 
@@ -22,7 +22,7 @@ def encode(code: int, description: str, *, bom: bool = True, references: bool = 
     """
     shown = escape(description, quote=False).replace("'", "&apos;").replace('"', "&quot;")
     if references:
-        shown = _NO_XML.sub(lambda found: f"&#x{ord(found[0]):X};", shown)
+        shown = _NOT_IN_XML.sub(lambda found: f"&#x{ord(found[0]):X};", shown)
     text = (
         f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
         f"<Description>{shown}</Description></Error>"

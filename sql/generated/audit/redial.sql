@@ -3793,7 +3793,7 @@ BEGIN
     DECLARE @sent int;
     DECLARE @alone int;
     DECLARE @left int;
-    DECLARE @goesOn bit = 0;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -3909,8 +3909,8 @@ BEGIN
     /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
-        SET @goesOn = 1;
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
     INSERT INTO [audit].[DeadLetter]
         (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
     SELECT N''initiator'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
@@ -8408,10 +8408,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''f31e9fd5682352197606ae0783527e6a0b3f05fff4773f7a776621717d325d32''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0028fde641d55ad01809cd4f9543a4bb6d1611466638855013f3ade39dd8a8f4''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''f31e9fd5682352197606ae0783527e6a0b3f05fff4773f7a776621717d325d32'');
+    VALUES (N''audit'', N''0.1.0'', N''0028fde641d55ad01809cd4f9543a4bb6d1611466638855013f3ade39dd8a8f4'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8486,7 +8486,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''f31e9fd5682352197606ae0783527e6a0b3f05fff4773f7a776621717d325d32'', NULLIF(@changes, N''''));
+    N''0028fde641d55ad01809cd4f9543a4bb6d1611466638855013f3ade39dd8a8f4'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

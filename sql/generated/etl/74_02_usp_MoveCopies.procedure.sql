@@ -35,7 +35,7 @@ BEGIN
     DECLARE @sent int;
     DECLARE @alone int;
     DECLARE @left int;
-    DECLARE @goesOn bit = 0;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -151,8 +151,8 @@ BEGIN
     /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
-        SET @goesOn = 1;
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
     INSERT INTO [etl].[DeadLetter]
         (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
     SELECT N'initiator', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description

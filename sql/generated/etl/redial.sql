@@ -3878,7 +3878,7 @@ BEGIN
     DECLARE @sent int;
     DECLARE @alone int;
     DECLARE @left int;
-    DECLARE @goesOn bit = 0;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -3994,8 +3994,8 @@ BEGIN
     /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
-        SET @goesOn = 1;
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
     INSERT INTO [etl].[DeadLetter]
         (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
     SELECT N''initiator'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
@@ -8681,10 +8681,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8a7c26d5655bc870fb44f16d2861c591dff178d9c9482bc1858255bf5a3bb7e1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''84262d8548447085714b089912a3a40ab9ee8a443f9d968863f7d2e3b67c7016''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''8a7c26d5655bc870fb44f16d2861c591dff178d9c9482bc1858255bf5a3bb7e1'');
+    VALUES (N''etl'', N''0.1.0'', N''84262d8548447085714b089912a3a40ab9ee8a443f9d968863f7d2e3b67c7016'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8874,7 +8874,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8a7c26d5655bc870fb44f16d2861c591dff178d9c9482bc1858255bf5a3bb7e1'', NULLIF(@changes, N''''));
+    N''84262d8548447085714b089912a3a40ab9ee8a443f9d968863f7d2e3b67c7016'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

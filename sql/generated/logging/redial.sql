@@ -3603,7 +3603,7 @@ BEGIN
     DECLARE @sent int;
     DECLARE @alone int;
     DECLARE @left int;
-    DECLARE @goesOn bit = 0;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -3719,8 +3719,8 @@ BEGIN
     /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
-        SET @goesOn = 1;
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
     INSERT INTO [logging].[DeadLetter]
         (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
     SELECT N''initiator'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
@@ -8032,10 +8032,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''ca04b5efae300d37b859327b8943100d0af50185e2110bf8481cb195adf5d745''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1ae734964bf57151a6b81258f3ac4c0ddc69171c3ea7c36e9c4a5daebb9c44a3''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''ca04b5efae300d37b859327b8943100d0af50185e2110bf8481cb195adf5d745'');
+    VALUES (N''logging'', N''0.1.0'', N''1ae734964bf57151a6b81258f3ac4c0ddc69171c3ea7c36e9c4a5daebb9c44a3'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8225,7 +8225,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''ca04b5efae300d37b859327b8943100d0af50185e2110bf8481cb195adf5d745'', NULLIF(@changes, N''''));
+    N''1ae734964bf57151a6b81258f3ac4c0ddc69171c3ea7c36e9c4a5daebb9c44a3'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -3967,7 +3967,7 @@ BEGIN
     DECLARE @sent int;
     DECLARE @alone int;
     DECLARE @left int;
-    DECLARE @goesOn bit = 0;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -4083,8 +4083,8 @@ BEGIN
     /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
-        SET @goesOn = 1;
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
     INSERT INTO [orders].[DeadLetter]
         (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
     SELECT N''initiator'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
@@ -8642,10 +8642,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d34611ac25d3201fa3135576feb085f32419022215811db27c928531f4f1c9ee''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''5c16d629b73b1452e1ef9b8c730da84373ab24ba2a6a16daa1c5718308905e9f''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''d34611ac25d3201fa3135576feb085f32419022215811db27c928531f4f1c9ee'');
+    VALUES (N''orders'', N''0.1.0'', N''5c16d629b73b1452e1ef9b8c730da84373ab24ba2a6a16daa1c5718308905e9f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8833,7 +8833,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d34611ac25d3201fa3135576feb085f32419022215811db27c928531f4f1c9ee'', NULLIF(@changes, N''''));
+    N''5c16d629b73b1452e1ef9b8c730da84373ab24ba2a6a16daa1c5718308905e9f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
