@@ -22,6 +22,7 @@ ASKED = (
     "endpoint_reads_wait",
     "enqueue_at",
     "error_body_bom",
+    "error_text_characters",
     "error_receiver_state",
     "failed_statement_locks",
     "fire_and_forget_retention",
