@@ -34,6 +34,7 @@ ASKED = (
     "own_message_visible",
     "ownership_chain_over_broker_verbs",
     "poison_reset",
+    "relaunch",
     "retry_delay_s",
     "snapshot_level_taken",
     "system_message_sequence",
