@@ -3166,9 +3166,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'''') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType, STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
             CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
@@ -3266,10 +3266,11 @@ WITH EXECUTE AS N''etl_module''
 AS
 /* Redial 0.1.0, configuration etl */
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
-   have in common. In a transaction of its own, or in the caller''s behind a savepoint: a dialog found
-   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
-   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
+   have in common. Each message has its copy, as in usp_Send. A dialog found dead is replaced, so a key''s
+   messages are on one dialog: in a transaction of its own all is undone and sent again (bounded). In the
+   caller''s that key is sent on a new dialog, for SEND holds what it has sent on: a dialog is dead before
+   the key''s first message. An error behind the first SEND there leaves a transaction that can only roll
+   back. No savepoint: whether one takes back SEND is nowhere said (F-333), and distributed ones have none.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
     SET NOCOUNT ON;
@@ -3278,9 +3279,6 @@ BEGIN
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    /* Unique, so that a caller''s own savepoint of the same name keeps its place (32 characters). */
-    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), ''-'', '''');
-    DECLARE @saved bit = 0;
     /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
     DECLARE @keys TABLE
     (
@@ -3297,7 +3295,8 @@ BEGIN
     DECLARE @conversationKey nvarchar(200);
     DECLARE @deadHandle uniqueidentifier;
     DECLARE @handle uniqueidentifier;
-    DECLARE @ordinal int;
+    DECLARE @ordinal int = NULL;
+    DECLARE @last int = NULL;           /* the last message that is in the transaction */
     DECLARE @messageType sysname;
     DECLARE @body varbinary(max);
     DECLARE @messageKey nvarchar(200);
@@ -3319,30 +3318,28 @@ BEGIN
     INSERT INTO @ids (Ordinal, MessageId)
     SELECT m.Ordinal, ISNULL(m.MessageId, NEWID()) FROM @messages AS m;
 
-    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
-             one key''s dialog, and five more for those another session replaces meanwhile) -- */
+    /* -- 3  All of it; once more when a dialog is found dead (bounded: every attempt replaces one
+             key''s dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
 
         BEGIN TRY
-            SELECT @keyNumber = 1, @handle = NULL;
+            SET @handle = NULL;
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client''s cancel then leaves no lock and no transaction */
                 BEGIN TRANSACTION;
-            END
-            ELSE
-            BEGIN
-                SAVE TRANSACTION @savepoint;
-                SET @saved = 1;
             END;
 
             /* -- 3.1  R of every key, in the order of the keys: two batches cannot deadlock over R -- */
-            WHILE @keyNumber <= @keyCount
+            WHILE 1 = 1
             BEGIN
-                SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
+                SELECT TOP (1) @keyNumber = k.KeyNumber, @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
+                FROM @keys AS k WHERE k.Handle IS NULL
+                ORDER BY k.KeyNumber;
+                IF @@ROWCOUNT = 0
+                    BREAK;
 
                 SET @handle = NULL;
                 EXECUTE [etl].[usp_AcquireConversation]
@@ -3352,12 +3349,11 @@ BEGIN
                     @handle = @handle OUTPUT;
 
                 UPDATE @keys SET Handle = @handle, ConversationKey = @conversationKey, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
-                SET @keyNumber = @keyNumber + 1;
             END;
 
             /* -- 3.2  The messages, by seeks on the type''s primary key: a cursor would be closed by a
                        ROLLBACK or a caller''s CURSOR_CLOSE_ON_COMMIT, or copy every body first --- */
-            SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m);
+            SET @ordinal = ISNULL(@ordinal, (SELECT MIN(m.Ordinal) FROM @messages AS m));
             WHILE @ordinal IS NOT NULL
             BEGIN
                 SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
@@ -3383,6 +3379,7 @@ BEGIN
 
                 /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
                 SET XACT_ABORT ON;
+                SET @last = @ordinal;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
@@ -3412,25 +3409,27 @@ BEGIN
 
             IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* A caller who catches our error and commits must not commit half a batch. XACT_ABORT ON:
-               where this is refused (in INSERT ... EXECUTE, F-335) it dooms the transaction. */
-            IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
-            BEGIN
-                SET XACT_ABORT ON;
-                ROLLBACK TRANSACTION @savepoint;
-                IF @callerAborts = 0
-                    SET XACT_ABORT OFF;
-            END;
 
-            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key''s row was made meanwhile. */
+            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key''s row was made meanwhile. In the caller''s
+               transaction not behind a message of this key: it would be split over two dialogs. */
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
-               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+               OR (@ownsTransaction = 0
+                   AND (XACT_STATE() <> 1
+                        OR @last IS NOT NULL))
+            BEGIN
+                IF @last IS NOT NULL
+                    SET XACT_ABORT ON;  /* a caller who goes on must not commit half a batch */
                 THROW;
+            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
-            IF @error <> 2627
-                UPDATE @keys SET DeadHandle = ISNULL(@handle, ''00000000-0000-0000-0000-000000000000'') WHERE KeyNumber = @keyNumber;
+            UPDATE @keys
+            SET DeadHandle = CASE WHEN @error = 2627 THEN DeadHandle ELSE ISNULL(@handle, ''00000000-0000-0000-0000-000000000000'') END
+            WHERE KeyNumber = @keyNumber;
+            IF @ownsTransaction = 1
+                SELECT @ordinal = NULL, @last = NULL;
+            UPDATE @keys SET Handle = NULL WHERE @ownsTransaction = 1 OR KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;
@@ -3449,8 +3448,8 @@ AS
 /* Sends a batch: all messages or none, in the order of their ordinals, in one round trip. Returns 0 and
    one row: MessagesSent, DialogsUsed, Replays (how often all was done again because a dialog was found
    dead), FirstOrdinal, LastOrdinal (NULL for an empty batch, which is no error).
-   In the caller''s transaction it sends behind a savepoint, so an error that leaves the transaction
-   alive leaves nothing of the batch in it; see usp_SendMessages. */
+   An error that leaves the caller''s transaction alive leaves nothing of the batch in it; see
+   usp_SendMessages. */
 BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller''s SET ROWCOUNT would cut the batch (F-331) */
@@ -4956,7 +4955,8 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
-    /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
+    /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
+       row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [etl].[usp_RehearseLanding] @conversationId, @handle, @rows;
@@ -5014,6 +5014,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
+    DECLARE @copies int;
+
     DECLARE @since datetime2(3) = SYSUTCDATETIME();
     DECLARE @seconds int = 0;
     DECLARE @delay char(8);
@@ -5023,6 +5025,12 @@ BEGIN
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
+            /* The sender''s copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            SELECT @copies = COUNT(*)
+            FROM @rows AS r
+            INNER JOIN [etl].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
             EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
             ROLLBACK TRANSACTION;
             BREAK;
@@ -8717,10 +8725,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''4a54b064912a39db3bbfceaeee98e4a0e6bf310bd365921a6914a2de6810075e''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''862f89b2c891a3dd58a0940d568ff8bf3dc1588ba999e094d9c36bab54588eaf''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''4a54b064912a39db3bbfceaeee98e4a0e6bf310bd365921a6914a2de6810075e'');
+    VALUES (N''etl'', N''0.1.0'', N''862f89b2c891a3dd58a0940d568ff8bf3dc1588ba999e094d9c36bab54588eaf'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8910,7 +8918,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''4a54b064912a39db3bbfceaeee98e4a0e6bf310bd365921a6914a2de6810075e'', NULLIF(@changes, N''''));
+    N''862f89b2c891a3dd58a0940d568ff8bf3dc1588ba999e094d9c36bab54588eaf'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

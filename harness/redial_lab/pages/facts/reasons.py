@@ -47,6 +47,7 @@ WHY: dict[str, str] = {
     "F-366": "the sender's side accounts for the message either way",
     "F-367": "follows from F-118 at its worst: every rollback counts",
     "F-473": "follows from F-118 at its worst; F-487 is the switch in it",
+    "F-604": "follows from F-118 at its worst; F-277 has the switches in it",
     "F-343": "the worse reading is taken: every rollback counts towards the five",
     "F-342": "a matter of seconds: no promise has a time in it",
     # ------------------------------------------------------------------ upgrades and removal
@@ -56,7 +57,7 @@ WHY: dict[str, str] = {
     "F-193": "a contract is dropped only when no endpoint uses it",
     "F-195": "each table is asked for in an IF of its own",
     "F-360": "an activation is looked up before it is dropped",
-    "F-335": "the transaction is doomed then, never half a batch",
+    "F-335": "nothing of ours rolls back to a savepoint in there",
     # ------------------------------------------------------------------ operations
     "F-174": "0 and NULL are both a job that never ran, and no outcome of it is asked",
     "F-373": "a matter of size: usp_Resend is bounded by operations.resend_limit",
