@@ -121,6 +121,11 @@ def test_a_fact_without_a_switch_is_left_unless_a_reason_is_given(monkeypatch):
     assert said(NO_SWITCH) == (NOT, "both are right")
 
 
+def test_a_question_of_a_fact_with_a_switch_names_its_probe_whatever_was_searched():
+    section, text = said(OPEN["F-251"], promise(asked=["certificates_in_instance"]))
+    assert section == LEFT and text.endswith("; probe `certificates_in_instance`")
+
+
 def test_a_word_that_is_absent_is_a_reason_only_while_it_is_absent(monkeypatch):
     number = next(iter(ABSENT))
     assert all(said(OPEN[each])[0] == NOT for each in ABSENT if each in OPEN)

@@ -84,7 +84,8 @@ def entry(fact: Fact, counted: Tally, cited: Iterable[str], tests: Mapping[str, 
 
 def _said(fact: Fact, counted: Tally, tests: Mapping[str, str]) -> tuple[str, str]:
     if fact.number in ASKED:
-        return LEFT, f"rests on it: question to a server: {ASKED[fact.number]}"
+        how = f"; {_asks(fact)}" if fact.switches else ""
+        return LEFT, f"rests on it: question to a server: {ASKED[fact.number]}{how}"
     if word := absent(fact.number):
         return NOT, f"no script of ours says {word}"
     if fact.number in WHY:
