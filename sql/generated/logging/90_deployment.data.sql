@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7b9b91e80693ae701f54fcbd16764d8cdaf428e9232b205b08738dfa4870476f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'39191c3824be359bcbbec833509c28394d206c4b520d4f76d3cc1a9326326614'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'7b9b91e80693ae701f54fcbd16764d8cdaf428e9232b205b08738dfa4870476f');
+    VALUES (N'logging', N'0.1.0', N'39191c3824be359bcbbec833509c28394d206c4b520d4f76d3cc1a9326326614');
 END;
 GO
