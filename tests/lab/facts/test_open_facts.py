@@ -8,7 +8,7 @@ import pytest
 from redial_broker.engine.switches import SWITCHES, shown
 from redial_lab.pages.facts import page
 from redial_lab.pages.facts.page import BEGIN, BOTH, ELSEWHERE, END, LEFT, NOT, entry
-from redial_lab.pages.facts.reasons import ABSENT, ASKED, WHY
+from redial_lab.pages.facts.reasons import ABSENT, ASKED, TAKES, WHY
 from redial_lab.pages.facts.rests import Promise, Tally, tally
 from redial_lab.pages.facts.sheet import SHEET, Fact, facts, opened
 from redial_lab.proof.matrix import Cell
@@ -45,7 +45,7 @@ def test_every_open_fact_has_a_switch_a_reason_or_a_question():
 
 
 def test_nothing_is_said_of_a_fact_that_is_not_open_nor_two_things_of_one():
-    every = [*WHY, *ASKED, *ABSENT]
+    every = [*WHY, *ASKED, *TAKES, *ABSENT]
     assert set(every) - OPEN.keys() <= SWITCHES.keys() and len(every) == len(set(every))
 
 
@@ -119,6 +119,17 @@ def test_a_fact_without_a_switch_is_left_unless_a_reason_is_given(monkeypatch):
     assert said(NO_SWITCH) == (LEFT, "rests on it: question to a server: nobody has worded it yet")
     monkeypatch.setitem(WHY, "F-101", "both are right")
     assert said(NO_SWITCH) == (NOT, "both are right")
+
+
+def test_what_another_answer_takes_away_beside_the_cells_is_left_with_its_probe():
+    section, text = said(OPEN["F-251"], promise(asked=["certificates_in_instance"]))
+    assert section == LEFT and text.endswith(": probe `certificates_in_instance`")
+
+
+def test_a_question_is_worded_by_hand_until_there_is_a_switch(monkeypatch):
+    monkeypatch.setitem(ASKED, "F-101", "does it?")
+    assert said(NO_SWITCH) == (LEFT, "rests on it: question to a server: does it?")
+    assert said(Fact("F-101", " Switch `relaunch`."))[0] == ELSEWHERE
 
 
 def test_a_word_that_is_absent_is_a_reason_only_while_it_is_absent(monkeypatch):

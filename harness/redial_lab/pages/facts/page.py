@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from redial.paths import GENERATED, ROOT
-from redial_lab.pages.facts.reasons import ABSENT, ASKED, WHY
+from redial_lab.pages.facts.reasons import ABSENT, ASKED, TAKES, WHY
 from redial_lab.pages.facts.rests import Tally, promises, tally
 from redial_lab.pages.facts.sheet import SHEET, Fact, citing, opened
 from redial_lab.probe.model import probes
@@ -83,14 +83,19 @@ def entry(fact: Fact, counted: Tally, cited: Iterable[str], tests: Mapping[str, 
 
 
 def _said(fact: Fact, counted: Tally, tests: Mapping[str, str]) -> tuple[str, str]:
-    if fact.number in ASKED:
-        return LEFT, f"rests on it: question to a server: {ASKED[fact.number]}"
+    if fact.number in TAKES:
+        takes = TAKES[fact.number]
+        return (
+            LEFT,
+            f"rests on it: under another answer {takes}: question to a server: {_asks(fact)}",
+        )
     if word := absent(fact.number):
         return NOT, f"no script of ours says {word}"
     if fact.number in WHY:
         return NOT, WHY[fact.number]
     if not fact.switches:
-        return LEFT, f"rests on it: question to a server: {_asks(fact)}"
+        asked = ASKED.get(fact.number) or _asks(fact)
+        return LEFT, f"rests on it: question to a server: {asked}"
     if counted.depends:
         return LEFT, (
             f"rests on it: another answer breaks {counted.depends} promises: "

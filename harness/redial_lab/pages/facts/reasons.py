@@ -108,4 +108,11 @@ reason does not count."""
 ASKED: dict[str, str] = {
     "F-333": "does ROLLBACK to a savepoint take back SEND, BEGIN DIALOG and END CONVERSATION?",
 }
-"""What a server is to be asked: the text rests on the answer, or nobody has shown that it does not."""
+"""What a server is to be asked of a fact that has no switch yet: the text rests on the answer, or nobody
+has shown that it does not."""
+
+TAKES: dict[str, str] = {
+    "F-251": "a target in a database of its own lands nothing, and the sender's copies stay "
+    "(test_two_databases)",
+}
+"""What another answer takes away, where it is no promise of a cell."""
