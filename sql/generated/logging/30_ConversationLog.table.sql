@@ -25,7 +25,9 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF),      /* F-127 argues row by row */
+        INDEX [IX_ConversationLog_ConversationId] NONCLUSTERED (ConversationId)    /* from a copy to its dialog */
+            WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [logging].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [logging].[usp_Mark] N'TABLE', N'ConversationLog';

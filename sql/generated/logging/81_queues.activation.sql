@@ -33,7 +33,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_ReadErrorBody]'), (N'[logging].[usp_RecordPoison]'),
                (N'[logging].[usp_RehearseLanding]'), (N'[logging].[usp_ReopenGate]'),
                (N'[logging].[usp_ReorganizeQueue]'), (N'[logging].[usp_ReplayDeadLetter]'), (N'[logging].[usp_Resend]'),
-               (N'[logging].[usp_ResendPending]'), (N'[logging].[usp_ResendStranded]'),
+               (N'[logging].[usp_ResendLeft]'), (N'[logging].[usp_ResendPending]'), (N'[logging].[usp_ResendStranded]'),
                (N'[logging].[usp_SeesPending]'), (N'[logging].[usp_Send]'), (N'[logging].[usp_SendBatch]'),
                (N'[logging].[usp_SendEndOfStream]'), (N'[logging].[usp_SenderActivation]'),
                (N'[logging].[usp_SendMessages]'), (N'[logging].[usp_SendPrivately]'), (N'[logging].[usp_StartQueue]'),

@@ -288,14 +288,15 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
     (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
     (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
-    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendPending''),
-    (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''), (N''PROCEDURE'', N''usp_SeesPending''),
-    (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''), (N''PROCEDURE'', N''usp_SendEndOfStream''),
-    (N''PROCEDURE'', N''usp_SenderActivation''), (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''),
-    (N''PROCEDURE'', N''usp_StartQueue''), (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''),
-    (N''PROCEDURE'', N''usp_WaitForEnds''), (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''),
-    (N''VIEW'', N''vw_Conversations''), (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''),
-    (N''VIEW'', N''vw_FailedConversations''), (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
+    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''),
+    (N''PROCEDURE'', N''usp_ResendPending''), (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''),
+    (N''PROCEDURE'', N''usp_SeesPending''), (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''),
+    (N''PROCEDURE'', N''usp_SendEndOfStream''), (N''PROCEDURE'', N''usp_SenderActivation''),
+    (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''), (N''PROCEDURE'', N''usp_StartQueue''),
+    (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''), (N''PROCEDURE'', N''usp_WaitForEnds''),
+    (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''), (N''VIEW'', N''vw_Conversations''),
+    (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''), (N''VIEW'', N''vw_FailedConversations''),
+    (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
 (N''QUEUE'', N''InitiatorQueue''), (N''QUEUE'', N''TargetQueue'')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -661,7 +662,9 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF),      /* F-127 argues row by row */
+        INDEX [IX_ConversationLog_ConversationId] NONCLUSTERED (ConversationId)    /* from a copy to its dialog */
+            WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [logging].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [logging].[usp_Mark] N''TABLE'', N''ConversationLog'';
@@ -3566,7 +3569,7 @@ AS
    transaction that knows that no sender is at work on the dialog and none can be any more.
    Ends the target''s side first: what a reader is landing now is landed then, and nothing more will be
    (F-462). Locks: the target''s conversation group; then the copies, which are nobody else''s by then.
-   Returns 0, or 1: a reader is at work on the dialog, and nothing was done. */
+   Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -3614,7 +3617,8 @@ BEGIN
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1
+            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
             /* 8426, 8427: somebody has ended it meanwhile. */
             IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1
@@ -3700,7 +3704,7 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_ResendPending]
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 10000                 /* how long to wait for a reader of the target that is at work on it */
+    @waitMs int = 10000                 /* how long to wait for a reader of the target; 0: an activation not yet replaced */
 WITH EXECUTE AS N''logging_module''
 AS
 /* Redial 0.1.0, configuration logging */
@@ -3708,9 +3712,10 @@ AS
    transaction: sent again on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
    of @handle, then of its target, of the dialog begun here; never R.
    One transaction whatever its size: millions need room in the log for about three times their bytes, in
-   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation calls it for up to
+   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation takes up to
    100000 messages (operations.resend_limit); usp_Health names dialogs with more,
-   which wait for an operator''s call. Returns 0, or 1: a reader of the target is at work on the dialog, and nothing was done. */
+   which wait for an operator''s call. Returns 0, or 1: a reader of the target is at work on the dialog, and
+   nothing was done; inside a caller''s transaction that is error 50113. */
 BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
@@ -3723,6 +3728,10 @@ BEGIN
     DECLARE @resent bigint;
     DECLARE @deadLettered bigint;
     DECLARE @busy int;
+
+    /* Inside of its RECEIVE, where nothing may wait: it calls again when it has committed that. */
+    IF @waitMs = 0
+        RETURN 1;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Ours, and the side that sends: the module user may own others'' conversations too          */
@@ -3772,7 +3781,6 @@ BEGIN
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
-    SAVE TRANSACTION RedialBeforeEnd;
     IF @state IN (''SO'', ''CO'')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
@@ -3791,9 +3799,10 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        ROLLBACK TRANSACTION RedialBeforeEnd;
-        IF @ownsTransaction = 1
-            COMMIT TRANSACTION;
+        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
+        IF @ownsTransaction = 0
+            THROW 50113, N''A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.'', 1;
+        ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 
@@ -3827,27 +3836,26 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_EndInitiator]
     @messageType nvarchar(256),
     @sequence bigint,
     @body varbinary(max),
-    @resend bit,                        /* 0: dead-letter what has not landed (a resend failed before) */
+    @inside bit,                        /* 0: only write down what the message said; end nothing in here */
     @code int OUTPUT,                   /* of an Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) OUTPUT,
     @copies int OUTPUT                  /* how many messages have not landed; counted to one above the limit */
 AS
 /* Redial 0.1.0, configuration logging */
-/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: accounts
-   for what has not landed and ends the dialog, under G. Returns 0; or 1, and the message is consumed, the
-   dialog stays and what the message said is written down for whoever ends it. */
+/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: ends a
+   dialog that has left nothing behind, under G, and waits for nobody. Returns 0; or 1, and what the message said
+   is written down and the dialog stays, for usp_ResendLeft: to end the target''s side may mean to wait, and an
+   error inside of a RECEIVE is a message rolled back. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @left int = 1;
+    DECLARE @left int = 0;
 
     SELECT @code = 0, @description = NULL;
     IF @messageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error''
         EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
             @code = @code OUTPUT, @description = @description OUTPUT;
 
-    /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for hours and counts
-       as one of the five (F-118). So that is left to somebody who has looked at the log first. */
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
           FROM sys.conversation_endpoints AS ce
@@ -3857,11 +3865,7 @@ BEGIN
               ON sm.ConversationId = ce.conversation_id
           WHERE ce.conversation_handle = @handle) AS p;
 
-    IF @copies <= 100000
-        EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-            @description = @description, @allowResend = @resend, @waitMs = 0;
-
-    IF @left <> 0
+    IF @inside = 0 OR @copies > 0 OR ISNULL(@code, -1) < 0
     BEGIN
         UPDATE cl
         SET Code = @code,
@@ -3869,8 +3873,15 @@ BEGIN
         FROM [logging].[ConversationLog] AS cl
             WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog''s row only, under G */
         WHERE cl.Handle = @handle;
+        SET @left = @@ROWCOUNT;
     END;
 
+    /* No row: not ours, and refused here, inside of the RECEIVE: so that its message is kept. */
+    IF @left = 0
+        EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
+
+    /* All of a dialog goes in one transaction: a very large one fills the log and rolls back for hours. So
+       that is left to somebody who has looked at the log first. */
     IF @copies > 100000
     BEGIN
         SET @description = CONCAT(N''Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = '''''',
@@ -3880,6 +3891,52 @@ BEGIN
     END;
 
     RETURN @left;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[logging].[usp_ResendLeft]',
+N'CREATE OR ALTER PROCEDURE [logging].[usp_ResendLeft]
+    @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
+    @code int,                          /* as for usp_ResendPending */
+    @description nvarchar(3000) = NULL
+AS
+/* Redial 0.1.0, configuration logging */
+/* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
+   roll back. A lock that does not come (a reader of the target is at work, a sender has just found the dialog dead)
+   blames nothing; any other error that comes again sends the copies to DeadLetter.
+   Returns 0, or 1: left to usp_ResendStranded. Raises the server''s own trouble. */
+BEGIN
+    SET NOCOUNT ON;
+    SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
+
+    DECLARE @left int;
+    DECLARE @errors int = 0;
+    DECLARE @allowResend bit = 1;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50127, N''usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.'', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
+                @description = @description, @allowResend = @allowResend;
+            RETURN @left;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() IN (1205, 1222)
+                RETURN 1;
+            IF @allowResend = 0 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
+                THROW;
+
+            EXECUTE [logging].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
+            SET @errors = @errors + 1;
+            IF @errors >= 1
+                SET @allowResend = 0;
+        END CATCH;
+    END;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -3902,6 +3959,9 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
+    /* Who calls this waits for nobody for ever; a caller who waits less keeps its own limit. */
+    IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
+        SET LOCK_TIMEOUT 10000;
 
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @sentUtc datetime2(3);
@@ -3912,6 +3972,7 @@ BEGIN
     DECLARE @resend bit;
     DECLARE @resent bigint;
     DECLARE @deadLettered bigint;
+    DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
     DECLARE @tooLarge int = 0;
@@ -3952,11 +4013,21 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
 
-        SELECT @handle = NULL, @state = NULL;
-        SELECT @handle = ce.conversation_handle, @state = ce.state
+        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL, @resend = 1;
+        /* By its handle: by conversation_id it may be a look at all endpoints (F-153). */
+        SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
+        FROM [logging].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written by who received the message */
+        WHERE cl.ConversationId = @conversationId;
+        IF @handle IS NULL              /* its row was deleted by hand */
+            SELECT @handle = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* as below */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+        SELECT @state = ce.state
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* as above; what is done below looks again under locks */
-        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+            WITH (NOLOCK)               /* what is done below looks again under locks */
+        WHERE ce.conversation_handle = @handle;
 
         /* An open dialog delivers, or tells its end. */
         IF @state IN (''SO'', ''CO'')
@@ -3975,7 +4046,6 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
             CONTINUE;
         END;
 
-        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [logging].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -3983,12 +4053,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
 
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
-            IF @handle IS NOT NULL
+            IF @state IS NOT NULL
             BEGIN
-                SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
-                FROM [logging].[ConversationLog] AS cl
-                    WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
-                WHERE cl.Handle = @handle;
                 /* Activation could not send it again. */
                 SELECT @resend = 0
                 FROM [logging].[PoisonAttempt] AS pa
@@ -4001,15 +4067,17 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
+                SELECT @busy = 0, @description = ISNULL(@description, N''Its dialog was ended by hand.'');
                 BEGIN TRANSACTION;
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
-                IF NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                    EXECUTE [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = N''Its dialog was ended by hand.'', @allowResend = @resend, @waitMs = 10000,
+                IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
+                    EXECUTE @busy = [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
-                COMMIT TRANSACTION;
+                IF @busy = 0
+                    COMMIT TRANSACTION;
+                ELSE
+                    ROLLBACK TRANSACTION;
             END;
 
             /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
@@ -4107,9 +4175,9 @@ BEGIN
     DECLARE @description nvarchar(3000);
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
-    DECLARE @resend bit;
+    DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
     DECLARE @copies int;
-    DECLARE @left int;                  /* 1: the dialog could not be ended in transaction 1 */
+    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
     DECLARE @rung bit = 0;              /* 1: a timer was received, or a dialog was left */
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
@@ -4180,23 +4248,21 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
+            /* -- 4  EndDialog, Error: end under G where all has landed. What has not is accounted for in a
+                     transaction of its own, since that may wait for others; then drop the row -- */
             ELSE IF @messageType IN (N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
                                      N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
             BEGIN
-                SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
+                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @inside,
                     @code OUTPUT, @description OUTPUT, @copies OUTPUT;
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                /* A reader of the target is at work on it: once more, holding nothing while we wait. */
                 IF @left <> 0 AND @copies <= 100000
                 BEGIN
-                    SELECT @rung = 1, @age = 0;     /* should that not be enough: once more before we leave */
-                    EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend;
+                    SELECT @rung = 1, @age = 0;     /* should it not be enough: once more before we leave */
+                    EXECUTE [logging].[usp_ResendLeft] @handle, @code, @description;
                 END;
 
             END
@@ -4221,10 +4287,10 @@ BEGIN
                 EXECUTE [logging].[usp_LogError] @procedureName = N''usp_SenderActivation'',
                     @handle = @handle, @sequence = @sequence;
 
-            /* The server''s trouble (disk, memory), not the message''s: wait until it is over. Any other error
-               of RECEIVE itself: leave, a loop would spin (F-118). */
+            /* The server''s trouble (disk, memory) or a lock, not the message''s: wait until it is over, holding
+               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
@@ -4237,10 +4303,13 @@ BEGIN
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message''s fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
-                SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
+                SELECT @rollbacks = @rollbacks + 1,
+                    @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
+            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) THEN 1
+                                 WHEN @rollbacks > 2 THEN 2 ELSE 0 END;
+            IF @phase = 1 AND @attempts > 0
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
-                    @messageType = @messageType;
+                    @messageType = @messageType, @attempts = @attempts;
         END CATCH;
     END;
 
@@ -4527,7 +4596,8 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
-    /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
+    /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
+       row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [logging].[usp_RehearseLanding] @conversationId, @handle, @rows;
@@ -4585,6 +4655,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
+    DECLARE @copies int;
+
     DECLARE @since datetime2(3) = SYSUTCDATETIME();
     DECLARE @seconds int = 0;
     DECLARE @delay char(8);
@@ -4594,6 +4666,12 @@ BEGIN
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
+            /* The sender''s copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            SELECT @copies = COUNT(*)
+            FROM @rows AS r
+            INNER JOIN [logging].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
             EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
             ROLLBACK TRANSACTION;
             BREAK;
@@ -7425,7 +7503,7 @@ IF EXISTS (SELECT 1
                (N''[logging].[usp_ReadErrorBody]''), (N''[logging].[usp_RecordPoison]''),
                (N''[logging].[usp_RehearseLanding]''), (N''[logging].[usp_ReopenGate]''),
                (N''[logging].[usp_ReorganizeQueue]''), (N''[logging].[usp_ReplayDeadLetter]''), (N''[logging].[usp_Resend]''),
-               (N''[logging].[usp_ResendPending]''), (N''[logging].[usp_ResendStranded]''),
+               (N''[logging].[usp_ResendLeft]''), (N''[logging].[usp_ResendPending]''), (N''[logging].[usp_ResendStranded]''),
                (N''[logging].[usp_SeesPending]''), (N''[logging].[usp_Send]''), (N''[logging].[usp_SendBatch]''),
                (N''[logging].[usp_SendEndOfStream]''), (N''[logging].[usp_SenderActivation]''),
                (N''[logging].[usp_SendMessages]''), (N''[logging].[usp_SendPrivately]''), (N''[logging].[usp_StartQueue]''),
@@ -7914,10 +7992,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''4672dd473fe98151ceb687a58b0cd406f1eac2957ae47aec476fa4eef2275281''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1b5b64f002ad846a4ae3bdf47ad97e94471bc1665b57a4a9e918ba528b252e5e''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''4672dd473fe98151ceb687a58b0cd406f1eac2957ae47aec476fa4eef2275281'');
+    VALUES (N''logging'', N''0.1.0'', N''1b5b64f002ad846a4ae3bdf47ad97e94471bc1665b57a4a9e918ba528b252e5e'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8107,7 +8185,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''4672dd473fe98151ceb687a58b0cd406f1eac2957ae47aec476fa4eef2275281'', NULLIF(@changes, N''''));
+    N''1b5b64f002ad846a4ae3bdf47ad97e94471bc1665b57a4a9e918ba528b252e5e'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
