@@ -11,6 +11,7 @@ from redial.config.choices import (
     LookupHint,
     Order,
     Recycle,
+    Signing,
     TimerStrategy,
     Validation,
 )
@@ -109,6 +110,11 @@ class Config(Section):
             or self.conversation.order == Order.KEY
             or self.conversation.delivery == Delivery.EXACTLY_ONCE
         )
+
+    @property
+    def sees_transmission(self) -> bool:
+        """Whether something of ours reads sys.transmission_queue, which is db_owner's (F-113)."""
+        return self.roles.module_is_db_owner or self.security.signing == Signing.CERTIFICATE
 
     @property
     def traits(self) -> Traits:

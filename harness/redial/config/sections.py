@@ -259,7 +259,8 @@ class Roles(Section):
     """Principals of the configuration."""
 
     module: Name
-    module_is_db_owner: bool = True
+    module_is_db_owner: bool = False
+    """Whoever may ALTER a procedure that runs as this user would then be db_owner (decision 8)."""
     sender: Name
     operator: Name
     reader: Name

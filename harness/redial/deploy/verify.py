@@ -236,20 +236,24 @@ def _is_owner(config: Config) -> str:
 
 
 def _member(config: Config, member: bool) -> list[str]:
-    """Outside db_owner nobody sees what is in transport (F-113) or cleans up what is CLOSED."""
+    """Outside db_owner nobody sees what is in transport (F-113); in it, who may ALTER is db_owner."""
     module = config.roles.module
-    if config.security.signing == Signing.CERTIFICATE:
-        if not member:
-            return []
+    signed = config.security.signing == Signing.CERTIFICATE
+    if member and signed:
         return [
             f"{module!r} is a member of db_owner; a deployment stopped before it had signed "
             "the procedures. Next: redial deploy."
         ]
-    if member or not config.roles.module_is_db_owner:
+    if member and not config.roles.module_is_db_owner:
+        return [
+            f"{module!r} is a member of db_owner, so whoever may ALTER one of its procedures is "
+            "in effect db_owner. Next: redial deploy, which takes it out."
+        ]
+    if member or signed or not config.roles.module_is_db_owner:
         return []
     return [
-        f"{module!r} is not a member of db_owner, so vw_Pending is empty and usp_EndLeaked "
-        f"cleans nothing up. Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
+        f"{module!r} is not a member of db_owner, so vw_Pending is empty. "
+        f"Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
     ]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.catalog.names import find_object, split_name
 from redial_broker.catalog.views import system_id
-from redial_broker.catalog.visibility import text_of, visible
+from redial_broker.catalog.visibility import sees_everything, text_of, visible
 from redial_broker.engine.ids import TransactionNumber
 from redial_broker.engine.storage import Table
 from redial_broker.exec.database import Database
@@ -30,6 +30,7 @@ from redial_broker.exec.objects import (
     VirtualTable,
     type_code,
 )
+from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
@@ -456,6 +457,10 @@ def current_transaction_id(session: SessionState) -> int:
 @function("GET_TRANSMISSION_STATUS")
 def get_transmission_status(session: SessionState, handle: str) -> str:
     """Why the last message of a conversation could not be sent; '' when there is no reason."""
+    if value(session.engine, "transmission_status_shows") == "db_owner" and not sees_everything(
+        session, session.database
+    ):
+        return ""
     endpoint = session.database.broker.endpoints.get(handle.upper())
     return endpoint.status if endpoint is not None else ""
 

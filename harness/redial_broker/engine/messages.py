@@ -425,6 +425,11 @@ MESSAGES: dict[int, tuple[int, str]] = {
         "Cannot set key '%s' in the session context. The size of the key cannot exceed 128 bytes.",
     ),
     18456: (14, "Login failed for user '%s'."),
+    33016: (
+        16,
+        "The user cannot be remapped to a login. Remapping can only be done for users that were "
+        "mapped to Windows or SQL logins.",
+    ),
     35100: (
         16,
         "Error number %s in the THROW statement is outside the valid range. Specify an "

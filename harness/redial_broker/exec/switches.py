@@ -99,6 +99,12 @@ declare(
     "transmission_queue_visibility",
 )
 declare(
+    "transmission_status_shows",
+    ("all", "db_owner"),
+    "F-545",
+    "Whom GET_TRANSMISSION_STATUS answers: everybody, or members of db_owner, others get ''.",
+)
+declare(
     "signer_is_member",
     ("counts", "ignored"),
     "F-180",

@@ -15,23 +15,22 @@ BEGIN
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 END;
-/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and only a member cleans up a
-   conversation that is CLOSED. Without this membership vw_Pending and usp_Health do not say why a message
-   waits, and usp_EndLeaked leaves those; nothing is lost by it, for what is sent again is our own copy.
-   The mark says that the membership is ours to take away. */
-IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
-BEGIN
-    IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+/* In no role: whoever may ALTER one of its procedures has its rights. An earlier choice, or somebody, may
+   have made it a member of db_owner. With a signature that waits for the signature, in 79_code_signing. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 4   /* USER */
                  AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
                  AND ep.name = N'Redial.db_owner')
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'audit',
-            @level0type = N'USER', @level0name = N'audit_module';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
-    END;
-    ALTER ROLE [db_owner] ADD MEMBER [audit_module];
+BEGIN
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.db_owner',
+        @level0type = N'USER', @level0name = N'audit_module';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+END;
+IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
+BEGIN
+    ALTER ROLE [db_owner] DROP MEMBER [audit_module];
+    PRINT N'User [audit_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''s way; a trigger or a hook of yours may need grants.';
 END;
 COMMIT TRANSACTION;
 GO

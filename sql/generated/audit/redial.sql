@@ -220,8 +220,8 @@ BEGIN
     IF ISNULL(HAS_PERMS_BY_NAME(@here, N''DATABASE'', N''ALTER ANY SCHEMA''), 0) = 0 SET @missing = @missing + N'', ALTER ANY SCHEMA'';
 END
 ELSE IF ISNULL(IS_MEMBER(N''db_owner''), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
-        AND ISNULL(IS_ROLEMEMBER(N''db_owner'', N''audit_module''), 0) = 0
-    SET @missing = N''membership in db_owner (only members change that role, and this configuration adds one)'';
+        AND ISNULL(IS_ROLEMEMBER(N''db_owner'', N''audit_module''), 0) = 1
+    SET @missing = N''membership in db_owner (only members change that role, and this configuration takes its module user out of it)'';
 IF @missing <> N''''
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50200, CONCAT(N''User '', @me, N'' of database '', @here, N'' cannot deploy configuration audit. Missing: '', @missing, N''.''),
@@ -479,23 +479,22 @@ BEGIN
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N''A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.'', 1;
 END;
-/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and only a member cleans up a
-   conversation that is CLOSED. Without this membership vw_Pending and usp_Health do not say why a message
-   waits, and usp_EndLeaked leaves those; nothing is lost by it, for what is sent again is our own copy.
-   The mark says that the membership is ours to take away. */
-IF ISNULL(IS_ROLEMEMBER(N''db_owner'', N''audit_module''), 0) = 0   /* NULL: may not be seen */
-BEGIN
-    IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+/* In no role: whoever may ALTER one of its procedures has its rights. An earlier choice, or somebody, may
+   have made it a member of db_owner. With a signature that waits for the signature, in 79_code_signing. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 4   /* USER */
                  AND ep.major_id = DATABASE_PRINCIPAL_ID(N''audit_module'')
                  AND ep.name = N''Redial.db_owner'')
-    BEGIN
-        EXECUTE @property = sys.sp_addextendedproperty @name = N''Redial.db_owner'', @value = N''audit'',
-            @level0type = N''USER'', @level0name = N''audit_module'';
-        IF ISNULL(@property, 1) <> 0
-            THROW 50209, N''A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.'', 1;
-    END;
-    ALTER ROLE [db_owner] ADD MEMBER [audit_module];
+BEGIN
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N''Redial.db_owner'',
+        @level0type = N''USER'', @level0name = N''audit_module'';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N''A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.'', 1;
+END;
+IF IS_ROLEMEMBER(N''db_owner'', N''audit_module'') = 1
+BEGIN
+    ALTER ROLE [db_owner] DROP MEMBER [audit_module];
+    PRINT N''User [audit_module] is no member of db_owner any more: roles.module_is_db_owner = false. No procedure of ours needs it on a message''''s way; a trigger or a hook of yours may need grants.'';
 END;
 COMMIT TRANSACTION;
 ');
@@ -1575,6 +1574,9 @@ BEGIN
       AND ce.state = ''CO''
       AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
       AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''''
+      /* Behind a queue that is off a target is not gone, whatever the status says (F-545). */
+      AND EXISTS (SELECT 1 FROM sys.service_queues AS tq
+                  WHERE tq.object_id = OBJECT_ID(N''[audit].[TargetQueue]'', N''SQ'') AND tq.is_receive_enabled = 1 AND tq.is_enqueue_enabled = 1)
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> ''CD'');
@@ -1634,50 +1636,38 @@ N'CREATE OR ALTER FUNCTION [audit].[ufn_Pending]()
 RETURNS @pending TABLE
 (
     ConversationHandle uniqueidentifier NOT NULL,
-    MessageSequence bigint NOT NULL,
+    MessageSequence bigint NULL,
     MessageType nvarchar(256) NULL,
-    IsEndOfDialog bit NOT NULL,
-    IsError bit NOT NULL,
-    EnqueuedUtc datetime NOT NULL,
+    IsEndOfDialog bit NULL,
+    IsError bit NULL,
+    EnqueuedUtc datetime NULL,
     WaitingSeconds int NULL,
     ToService nvarchar(256) NULL,
-    StatusKind nvarchar(20) NOT NULL,       /* see below */
     TransmissionStatus nvarchar(4000) NULL,
-    ConversationKey nvarchar(200) NULL,     /* of the header in front of the body, if it has one */
-    KeySequence bigint NULL,
-    MessageId uniqueidentifier NULL
+    Header varbinary(1300) NULL             /* of the body: who sent it, in vw_Pending */
 )
 WITH EXECUTE AS N''audit_module''
 AS
 /* Redial 0.1.0, configuration audit */
-/* Behind vw_Pending: messages of this configuration that have not reached their queue, and what the
-   server says is in the way. What has not landed for any reason: vw_Unlanded. Of bodies only the header is
-   read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
-   module user is no member of db_owner (F-113); usp_Health says so.
-   StatusKind, by the server''s texts (English, German ... servers give ''other''): not tried, queue off,
-   busy, no service, no route, broker off, access, far side ended, other. */
+/* Behind vw_Pending: each dialog of this configuration whose last message could not be delivered, and why.
+   Of a dialog that has not been tried, and of its messages one by one, only sys.transmission_queue knows,
+   which shows no row outside db_owner (F-113): those columns are NULL. Waiting is its oldest message that
+   has not landed. GET_TRANSMISSION_STATUS needs no right on its page (F-545). At most 10,000 rows. */
 BEGIN
-    INSERT INTO @pending
-        (ConversationHandle, MessageSequence, MessageType, IsEndOfDialog, IsError, EnqueuedUtc, WaitingSeconds,
-         ToService, StatusKind, TransmissionStatus, ConversationKey, KeySequence, MessageId)
+    INSERT INTO @pending (ConversationHandle, EnqueuedUtc, WaitingSeconds, ToService, TransmissionStatus)
     SELECT TOP (10000)
-        tq.conversation_handle, tq.message_sequence_number, tq.message_type_name, tq.is_end_of_dialog,
-        tq.is_conversation_error, tq.enqueue_time, DATEDIFF(second, tq.enqueue_time, GETUTCDATE()),
-        tq.to_service_name,
-        CASE WHEN ISNULL(tq.transmission_status, N'''') = N'''' THEN N''not tried''
-             WHEN tq.transmission_status LIKE N''%queue%disabled%'' THEN N''queue off''
-             WHEN tq.transmission_status LIKE N''%busy%'' THEN N''busy''
-             WHEN tq.transmission_status LIKE N''%broker%disabled%'' OR tq.transmission_status LIKE N''%broker is not enabled%'' THEN N''broker off''
-             WHEN tq.transmission_status LIKE N''%no service by that name%'' OR tq.transmission_status LIKE N''%could not find the target broker%'' THEN N''no service''
-             WHEN tq.transmission_status LIKE N''%route%'' THEN N''no route''
-             WHEN tq.transmission_status LIKE N''%security context%'' OR tq.transmission_status LIKE N''%permission%''
-                 OR tq.transmission_status LIKE N''%master key%'' OR tq.transmission_status LIKE N''%certificate%'' THEN N''access''
-             WHEN tq.transmission_status LIKE N''%end dialog%'' OR tq.transmission_status LIKE N''%error message%'' THEN N''far side ended''
-             ELSE N''other'' END,
-        tq.transmission_status, e.ConversationKey, e.KeySequence, e.MessageId
-    FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    CROSS APPLY [audit].[ufn_ReadEnvelope](SUBSTRING(tq.message_body, 1, 1300)) AS e
-    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N''//redial/audit/initiator'', N''//redial/audit/target'');
+        d.conversation_handle, o.SentUtc, DATEDIFF(second, o.SentUtc, GETUTCDATE()), d.far_service, d.TransmissionStatus
+    FROM (SELECT TOP (200000) ce.conversation_handle, ce.conversation_id, ce.far_service,
+              GET_TRANSMISSION_STATUS(ce.conversation_handle) AS TransmissionStatus
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/audit/initiator'', N''//redial/audit/target'')
+            AND ce.state IN (''SO'', ''CO'', ''DO'')) AS d      /* others have nothing to send */
+    OUTER APPLY (SELECT TOP (1) sm.SentUtc
+                 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)     /* its rows only */
+                 WHERE sm.ConversationId = d.conversation_id
+                 ORDER BY sm.MessageSequence) AS o
+    WHERE d.TransmissionStatus > N'''';
 
     RETURN;
 END;
@@ -1814,16 +1804,16 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Rights, gate, version                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(IS_MEMBER(N''db_owner''), 0) <> 1
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N''pending messages not visible'', N''audit_module'', NULL,
-            N''sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''''audit_module'''' must be a member of db_owner. A member of db_owner: ALTER ROLE db_owner ADD MEMBER [audit_module]; unless that is what you chose.'', NULL);
-    IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/audit/initiator'', N''//redial/audit/target'')
-                 AND s.principal_id <> DATABASE_PRINCIPAL_ID(N''audit_module''))
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    VALUES (200, N''pending dialogs, not messages'', N''sys.transmission_queue'', NULL,
+        N''audit_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.'', NULL);
+    /* Counted, since the module user sees no service of another. */
+    IF (SELECT COUNT(*) FROM sys.services AS s
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/audit/initiator'', N''//redial/audit/target'')
+          AND s.principal_id = DATABASE_PRINCIPAL_ID(N''audit_module'')) < 2
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N''service owned by another'', N''audit_module'', NULL,
-            N''The right to SEND is checked against the owner of the initiating service. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.'', NULL);
+            N''Or it is gone. Our procedures work as the owner of their services, and the right to SEND is checked against it. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: each of ours TO the module user; for one that is gone, whoever deploys runs redial.sql again.'', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N''gate closed'', N''audit'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''),
@@ -2025,7 +2015,7 @@ BEGIN
              WHEN p.StatusKind = N''far side ended'' OR MAX(p.WaitingSeconds) > 300 THEN 50
              ELSE 150 END,
         N''messages pending'', CONCAT(p.ToService, N'': '', p.StatusKind),
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'', oldest '', MAX(p.WaitingSeconds), N'' s''),
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'' dialogs'', N'', oldest '' + CONVERT(nvarchar(11), MAX(p.WaitingSeconds)) + N'' s''),
         CASE p.StatusKind
             WHEN N''queue off'' THEN N''The target queue is off. Find out in vw_Errors what switched it off, then start it.''
             WHEN N''broker off'' THEN N''A member of db_owner runs ALTER DATABASE ... SET ENABLE_BROKER in the database the text in vw_Pending names.''
@@ -2040,7 +2030,7 @@ BEGIN
             WHEN N''queue off'' THEN N''EXECUTE [audit].[usp_StartQueue] @reason = N''''usp_Health: queue off'''', @WhatIf = 0;''
             WHEN N''far side ended'' THEN N''EXECUTE [audit].[usp_Resend] @reason = N''''usp_Health: far side ended'''', @WhatIf = 0;''
             END
-    FROM [audit].[ufn_Pending]() AS p
+    FROM [audit].[vw_Pending] AS p
     GROUP BY p.ToService, p.StatusKind;
 
     /* Dialogs whose resend activation has left to an operator. */
@@ -2168,8 +2158,10 @@ BEGIN
         VALUES (1, N''queue missing'', NULL, NULL, N''A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.'', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N''messages in a queue'', q.QueueName, CONCAT(N''about '', q.Messages),
-        CASE WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
+    SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
+        CASE WHEN q.Messages IS NULL THEN N''not looked at'' ELSE N''messages in a queue'' END, q.QueueName, CONCAT(N''about '', q.Messages),
+        CASE WHEN q.Messages IS NULL THEN N''How long it is: sys.internal_tables does not show the module user the table of its queue (F-172). A member of db_owner sees it there and in sys.partitions.''
+             WHEN q.Messages > 100000 THEN N''Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.''
              ELSE N''From sys.partitions, without reading the queue.'' END, NULL
     FROM [audit].[ufn_Queues]() AS q;
 
@@ -2371,21 +2363,6 @@ BEGIN
     END;
 
     RETURN 0;
-END;
-');
-INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'70_usp_SeesPending.procedure.sql', 4, N'procedure', N'[audit].[usp_SeesPending]',
-N'CREATE OR ALTER PROCEDURE [audit].[usp_SeesPending]
-    @sees bit OUTPUT                    /* 1: rows of sys.transmission_queue are shown to us, 0: hidden */
-WITH EXECUTE AS N''audit_module''
-AS
-/* Redial 0.1.0, configuration audit */
-/* sys.transmission_queue is filtered by this very function (F-113). Asked here by a deployment (50201) and
-   by verify: whether a signature counts in it is unknown (F-180). */
-BEGIN
-    SET NOCOUNT ON;
-
-    SET @sees = ISNULL(IS_MEMBER(N''db_owner''), 0);
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -5330,7 +5307,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* lint: operator */
 /* One line of usp_EndLeaked, looked at once more under locks. Called outside a transaction, has one of its
-   own; raises what goes wrong. No read waits longer than the caller''s LOCK_TIMEOUT. */
+   own; raises what goes wrong. No read waits longer than the caller''s LOCK_TIMEOUT.
+   What only a member of db_owner may or sees is done as the caller: nothing of ours lends that right. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -5338,11 +5316,16 @@ BEGIN
 
     DECLARE @copies bigint = 0;
     DECLARE @result int;
-    DECLARE @sees bit = 1;
+    DECLARE @isOwner bit;
+    DECLARE @pending TABLE (MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL, ToService nvarchar(256) NULL);
 
     SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N''CLOSE'' THEN N''would be closed'' WHEN N''GIVE UP'' THEN N''would be given up''
         WHEN N''END ALONE'' THEN N''would be cleaned up'' WHEN N''END WITH CLEANUP'' THEN N''would be cleaned up'' WHEN N''DELETE ROW'' THEN N''would be deleted''
         WHEN N''FREE SLOT'' THEN N''would be freed'' ELSE N''would be ended'' END END;
+
+    EXECUTE AS CALLER;
+    SET @isOwner = CASE WHEN USER_ID() = 1 THEN 1 ELSE ISNULL(IS_MEMBER(N''db_owner''), 0) END;   /* the page of IS_MEMBER says 0 for dbo */
+    REVERT;
 
     BEGIN TRANSACTION;
 
@@ -5366,8 +5349,14 @@ BEGIN
         ELSE IF @outcome IS NULL
             END CONVERSATION @handle WITH CLEANUP;
     END
+    ELSE IF @action = N''END WITH CLEANUP'' AND @outcome IS NULL AND @isOwner = 0
+        SET @outcome = CONCAT(N''kept: only a member of db_owner cleans up what is CLOSED (28006), and you are none. Next: one calls usp_EndLeaked, or runs END CONVERSATION '''''', @handle, N'''''' WITH CLEANUP; it keeps nothing from being sent'');
     ELSE IF @action = N''END WITH CLEANUP'' AND @outcome IS NULL
+    BEGIN
+        EXECUTE AS CALLER;
         END CONVERSATION @handle WITH CLEANUP;
+        REVERT;
+    END
     ELSE IF @action = N''GIVE UP''
     BEGIN
         /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
@@ -5433,18 +5422,23 @@ BEGIN
             END CONVERSATION @handle;
         ELSE IF @outcome IS NULL
         BEGIN
-            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters. */
-            EXECUTE [audit].[usp_SeesPending] @sees = @sees OUTPUT;
-            IF @sees = 0
-                SET @outcome = N''kept: whether messages wait on it cannot be seen: user ''''audit_module'''' must be a member of db_owner'';
+            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters,
+               which only who sees sys.transmission_queue can do (F-113). */
+            IF @isOwner = 0
+                SET @outcome = CONCAT(N''kept: messages that somebody sent on it by hand are seen by members of db_owner only, and you are none. Next: one calls usp_EndLeaked, or looks in sys.transmission_queue and runs END CONVERSATION '''''', @handle, N'''''' WITH CLEANUP'');
             ELSE
             BEGIN
-                INSERT INTO [audit].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                SELECT N''initiator'', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name, tq.message_body,
-                    CONCAT(N''usp_EndLeaked: service '', tq.to_service_name, N'' is missing'')
+                EXECUTE AS CALLER;
+                INSERT INTO @pending (MessageSequence, MessageType, Body, ToService)
+                SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body, tq.to_service_name
                 FROM sys.transmission_queue AS tq
                 WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0
                   AND tq.message_type_name COLLATE Latin1_General_BIN2 <> N''EndOfStream'';
+                REVERT;
+                INSERT INTO [audit].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                SELECT N''initiator'', @conversationId, @handle, p.MessageSequence, p.MessageType, p.Body,
+                    CONCAT(N''usp_EndLeaked: service '', p.ToService, N'' is missing'')
+                FROM @pending AS p;
                 END CONVERSATION @handle WITH CLEANUP;
             END;
         END;
@@ -5512,6 +5506,7 @@ BEGIN
     SET @who = N'''';
     EXECUTE AS CALLER;
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE''), 0) = 0
+       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER PERFORMANCE STATE''), 0) = 0    /* from 2022; NULL before */
     BEGIN
         REVERT;
         SET @who = N''sessions that cannot be named to you without VIEW SERVER STATE'';
@@ -5869,7 +5864,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         UNION ALL
         SELECT 5, N''endpoints open'', @open, N''both sides, CLOSED ones left out; 0: everything was received''
         UNION ALL
-        SELECT 6, N''messages pending'', @pending, N''not in their queue yet: see vw_Pending''
+        SELECT 6, N''dialogs pending'', @pending, N''not in their queue yet: see vw_Pending''
         WHERE @pending > 0
         UNION ALL
         SELECT 7, N''messages not landed'', @copies, CONCAT(N''10000: or more; see vw_Unlanded'',
@@ -5968,8 +5963,9 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_CheckHealth]
 WITH EXECUTE AS N''audit_module''
 AS
 /* Redial 0.1.0, configuration audit */
-/* Result set: the findings it fails for, with the columns of usp_Health. Returns 0, or raises 50290, which
-   names the first five. */
+/* Result set: the findings it fails for and those named ''not looked at'', with the columns of usp_Health.
+   Returns 0, or raises 50290, which names the first five. Prints what was not looked at: a job''s history
+   keeps it. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -5990,7 +5986,8 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N''usp_CheckHealth is usp_Health for a job: it fails (50290) when something is wrong, so that a SQL Server
-Agent job fails and tells its operator. It changes nothing.
+Agent job fails and tells its operator. It changes nothing. What could not be looked at is shown and
+printed, whatever its priority number: silence would look like health.
   @failAt  1 to 199, 10 by default: fail for findings of this priority number or a lower one
 Example: EXECUTE [audit].[usp_CheckHealth] @failAt = 50;'';
         RETURN 0;
@@ -6005,10 +6002,22 @@ Example: EXECUTE [audit].[usp_CheckHealth] @failAt = 50;'';
     EXECUTE [audit].[usp_Health];
     REVERT;
 
-    DELETE FROM @found WHERE Priority > @failAt;
+    DELETE FROM @found WHERE Priority > @failAt AND Finding <> N''not looked at'';
     SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
     FROM @found AS f
     ORDER BY f.FoundId;
+
+    WHILE EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id AND f.Finding = N''not looked at'')
+    BEGIN
+        SELECT TOP (1) @id = f.FoundId, @message = CONCAT(N''Not looked at: '', f.ObjectName, N''. '', f.Advice)
+        FROM @found AS f
+        WHERE f.FoundId > @id
+          AND f.Finding = N''not looked at''
+        ORDER BY f.FoundId;
+        PRINT @message;
+    END;
+    SET @id = 0;
+    DELETE FROM @found WHERE Priority > @failAt;
 
     SET @message = N''Configuration audit: '';
     WHILE @count < 5 AND EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id)
@@ -6041,10 +6050,10 @@ AS
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target''s side is gone: what has not landed goes on.
    - END ALONE: a target whose sender''s side is gone (ended WITH CLEANUP), with nothing unread or not landed.
-   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist.
+   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist; for the same callers.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
-   - END WITH CLEANUP: CLOSED past its time.
+   - END WITH CLEANUP: CLOSED past its time; done for a caller who is in db_owner (28006).
    - DELETE ROW, FREE SLOT: a row of SessionConversations whose dialog is gone.
    Result set, one row each: Handle uniqueidentifier, ConversationId uniqueidentifier, IsInitiator bit,
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
@@ -6118,10 +6127,13 @@ Example: EXECUTE [audit].[usp_EndLeaked] @reason = N''''a tool began them'''', @
         ORDER BY l.LeakedId;
 
         BEGIN TRY
+            EXECUTE AS CALLER;      /* who may be a member of db_owner, as we are not */
             EXECUTE [audit].[usp_EndLeakedOne] @handle = @handle, @conversationId = @conversationId, @isInitiator = @isInitiator,
                 @action = @action, @WhatIf = @WhatIf, @outcome = @outcome OUTPUT;
+            REVERT;
         END TRY
         BEGIN CATCH
+            REVERT;
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             SET @outcome = LEFT(CONCAT(N''failed: '', ERROR_MESSAGE()), 400);
@@ -6182,7 +6194,8 @@ BEGIN
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each part
 Column Statement: what a member of audit_operator can run about it. Each such procedure has @Help = 1.
-Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
+Queue monitors and running readers are shown to callers with VIEW SERVER STATE (from 2022 VIEW SERVER
+PERFORMANCE STATE) only; it says so otherwise.
 Example: EXECUTE [audit].[usp_Health];'';
         RETURN 0;
     END;
@@ -6271,6 +6284,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE''), 0) = 0
+       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER PERFORMANCE STATE''), 0) = 0    /* from 2022; NULL before */
         SET @blind = 1;
     REVERT;
     IF @blind = 1
@@ -6278,7 +6292,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
         DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N''not looked at'', N''queue monitors, running readers'', NULL,
-            N''You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.'');
+            N''The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.'');
     END;
 
     WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
@@ -7702,8 +7716,7 @@ END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'79_modules.signature.sql', 4, NULL, NULL,
-N'/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
-   earlier deployment with security.signing = "certificate" made is dropped. */
+N'/* Nothing is signed. What an earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
 
 DECLARE @signer sysname = NULL;
@@ -7819,10 +7832,25 @@ VALUES (N'80_vw_Pending.view.sql', 4, N'view', N'[audit].[vw_Pending]',
 N'CREATE OR ALTER VIEW [audit].[vw_Pending]
 AS
 /* Redial 0.1.0, configuration audit */
-/* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
+/* Dialogs with messages that have not reached their queue, at most 10,000, and what the server says is in the way;
+   see ufn_Pending. What has not landed for any reason: vw_Unlanded.
+   StatusKind, by the server''s texts (English, German ... servers give ''other''): not tried, queue off,
+   busy, no service, no route, broker off, access, far side ended, other. */
 SELECT
     f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
-    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus, f.ConversationKey, f.KeySequence, f.MessageId
+    f.WaitingSeconds, f.ToService,
+    CASE WHEN ISNULL(f.TransmissionStatus, N'''') = N'''' THEN N''not tried''
+         WHEN f.TransmissionStatus LIKE N''%queue%disabled%'' THEN N''queue off''
+         WHEN f.TransmissionStatus LIKE N''%busy%'' THEN N''busy''
+         WHEN f.TransmissionStatus LIKE N''%broker%disabled%'' OR f.TransmissionStatus LIKE N''%broker is not enabled%'' THEN N''broker off''
+         WHEN f.TransmissionStatus LIKE N''%no service by that name%'' OR f.TransmissionStatus LIKE N''%could not find the target broker%'' THEN N''no service''
+         WHEN f.TransmissionStatus LIKE N''%route%'' THEN N''no route''
+         WHEN f.TransmissionStatus LIKE N''%security context%'' OR f.TransmissionStatus LIKE N''%permission%''
+             OR f.TransmissionStatus LIKE N''%master key%'' OR f.TransmissionStatus LIKE N''%certificate%'' THEN N''access''
+         WHEN f.TransmissionStatus LIKE N''%end dialog%'' OR f.TransmissionStatus LIKE N''%error message%'' THEN N''far side ended''
+         ELSE N''other'' END AS StatusKind,
+    f.TransmissionStatus,
+    CONVERT(nvarchar(200), NULL) AS ConversationKey, CONVERT(bigint, NULL) AS KeySequence, CONVERT(uniqueidentifier, NULL) AS MessageId
 FROM [audit].[ufn_Pending]() AS f;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -7891,13 +7919,13 @@ IF EXISTS (SELECT 1
                (N''[audit].[usp_RecycleConversation]''), (N''[audit].[usp_RehearseLanding]''),
                (N''[audit].[usp_ReopenGate]''), (N''[audit].[usp_ReorganizeQueue]''), (N''[audit].[usp_ReplayDeadLetter]''),
                (N''[audit].[usp_Resend]''), (N''[audit].[usp_ResendLeft]''), (N''[audit].[usp_ResendPending]''),
-               (N''[audit].[usp_ResendStranded]''), (N''[audit].[usp_RetireIdle]''), (N''[audit].[usp_SeesPending]''),
-               (N''[audit].[usp_Send]''), (N''[audit].[usp_SendBatch]''), (N''[audit].[usp_SendEndOfStream]''),
-               (N''[audit].[usp_SenderActivation]''), (N''[audit].[usp_SendMessages]''), (N''[audit].[usp_SendPrivately]''),
-               (N''[audit].[usp_StartQueue]''), (N''[audit].[usp_TakeTurn]''), (N''[audit].[usp_TargetActivation]''),
-               (N''[audit].[usp_WaitForEnds]''), (N''[audit].[usp_WaitForServer]''), (N''[audit].[vw_Conversations]''),
-               (N''[audit].[vw_DeadLetters]''), (N''[audit].[vw_Errors]''), (N''[audit].[vw_FailedConversations]''),
-               (N''[audit].[vw_Pending]''), (N''[audit].[vw_Queues]''), (N''[audit].[vw_Unlanded]'')
+               (N''[audit].[usp_ResendStranded]''), (N''[audit].[usp_RetireIdle]''), (N''[audit].[usp_Send]''),
+               (N''[audit].[usp_SendBatch]''), (N''[audit].[usp_SendEndOfStream]''), (N''[audit].[usp_SenderActivation]''),
+               (N''[audit].[usp_SendMessages]''), (N''[audit].[usp_SendPrivately]''), (N''[audit].[usp_StartQueue]''),
+               (N''[audit].[usp_TakeTurn]''), (N''[audit].[usp_TargetActivation]''), (N''[audit].[usp_WaitForEnds]''),
+               (N''[audit].[usp_WaitForServer]''), (N''[audit].[vw_Conversations]''), (N''[audit].[vw_DeadLetters]''),
+               (N''[audit].[vw_Errors]''), (N''[audit].[vw_FailedConversations]''), (N''[audit].[vw_Pending]''),
+               (N''[audit].[vw_Queues]''), (N''[audit].[vw_Unlanded]'')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N''No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.'', 1;
@@ -8087,7 +8115,8 @@ INSERT INTO @drops (Kind, Name)
 VALUES
     (N''TABLE'', N''Everlasting''), (N''TABLE'', N''Inbox''), (N''TABLE'', N''KeySequence''), (N''TABLE'', N''SkippedNumber''),
     (N''PROCEDURE'', N''usp_CloseEverlasting''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_QueueTrouble''),
-    (N''PROCEDURE'', N''usp_RecycleInOneTransaction''), (N''PROCEDURE'', N''usp_WaitForSlot'');
+    (N''PROCEDURE'', N''usp_RecycleInOneTransaction''), (N''PROCEDURE'', N''usp_SeesPending''),
+    (N''PROCEDURE'', N''usp_WaitForSlot'');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -8255,7 +8284,7 @@ END;
 
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'88_earlier.cleanup.sql', 185, NULL, NULL,
+VALUES (N'88_earlier.cleanup.sql', 186, NULL, NULL,
 N'/* Queues of an earlier choice, or of a deployment of a later version that stopped half-way, once no service is
    on them and no message in them (F-170). */
 SET XACT_ABORT ON;
@@ -8325,7 +8354,7 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'88_earlier.cleanup.sql', 253, NULL, NULL,
+VALUES (N'88_earlier.cleanup.sql', 254, NULL, NULL,
 N'/* Agent jobs and alerts of an earlier choice: what they call is gone, or nobody wants it any more. */
 DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 DECLARE @job nvarchar(128);
@@ -8369,10 +8398,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''dd3d1bca701506f1fe202694294534841710d93fd114365c6239fcf9febaa08d''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''badcd061444fb01f88d5bed91a45c279fc3dd2103fe205364231e5ab743216a5''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''dd3d1bca701506f1fe202694294534841710d93fd114365c6239fcf9febaa08d'');
+    VALUES (N''audit'', N''0.1.0'', N''badcd061444fb01f88d5bed91a45c279fc3dd2103fe205364231e5ab743216a5'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8447,7 +8476,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''dd3d1bca701506f1fe202694294534841710d93fd114365c6239fcf9febaa08d'', NULLIF(@changes, N''''));
+    N''badcd061444fb01f88d5bed91a45c279fc3dd2103fe205364231e5ab743216a5'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -173,8 +173,8 @@ BEGIN
     IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'ALTER ANY SCHEMA'), 0) = 0 SET @missing = @missing + N', ALTER ANY SCHEMA';
 END
 ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
-        AND ISNULL(IS_ROLEMEMBER(N'db_owner', N'etl_module'), 0) = 0
-    SET @missing = N'membership in db_owner (only members change that role, and this configuration adds one)';
+        AND ISNULL(IS_ROLEMEMBER(N'db_owner', N'etl_module'), 0) = 1
+    SET @missing = N'membership in db_owner (only members change that role, and this configuration takes its module user out of it)';
 IF @missing <> N''
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50200, CONCAT(N'User ', @me, N' of database ', @here, N' cannot deploy configuration etl. Missing: ', @missing, N'.'),

@@ -35,7 +35,7 @@ BEGIN
              WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
              ELSE 150 END,
         N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', oldest ', MAX(p.WaitingSeconds), N' s'),
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N' dialogs', N', oldest ' + CONVERT(nvarchar(11), MAX(p.WaitingSeconds)) + N' s'),
         CASE p.StatusKind
             WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then start it.'
             WHEN N'broker off' THEN N'A member of db_owner runs ALTER DATABASE ... SET ENABLE_BROKER in the database the text in vw_Pending names.'
@@ -50,7 +50,7 @@ BEGIN
             WHEN N'queue off' THEN N'EXECUTE [etl].[usp_StartQueue] @reason = N''usp_Health: queue off'', @WhatIf = 0;'
             WHEN N'far side ended' THEN N'EXECUTE [etl].[usp_Resend] @reason = N''usp_Health: far side ended'', @WhatIf = 0;'
             END
-    FROM [etl].[ufn_Pending]() AS p
+    FROM [etl].[vw_Pending] AS p
     GROUP BY p.ToService, p.StatusKind;
 
     /* Dialogs whose resend activation has left to an operator. */

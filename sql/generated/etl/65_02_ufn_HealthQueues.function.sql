@@ -61,8 +61,10 @@ BEGIN
         VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),
-        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.'
+    SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
+        CASE WHEN q.Messages IS NULL THEN N'not looked at' ELSE N'messages in a queue' END, q.QueueName, CONCAT(N'about ', q.Messages),
+        CASE WHEN q.Messages IS NULL THEN N'How long it is: sys.internal_tables does not show the module user the table of its queue (F-172). A member of db_owner sees it there and in sys.partitions.'
+             WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.'
              ELSE N'From sys.partitions, without reading the queue.' END, NULL
     FROM [etl].[ufn_Queues]() AS q;
 

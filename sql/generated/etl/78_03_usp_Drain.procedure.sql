@@ -181,7 +181,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         UNION ALL
         SELECT 5, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
         UNION ALL
-        SELECT 6, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        SELECT 6, N'dialogs pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
         UNION ALL
         SELECT 7, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',

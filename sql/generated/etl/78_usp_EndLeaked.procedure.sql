@@ -14,10 +14,10 @@ AS
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
    - END ALONE: a target whose sender's side is gone (ended WITH CLEANUP), with nothing unread or not landed.
-   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist.
+   - END UNREACHABLE: EndOfStream was sent long ago to a service that does not exist; for the same callers.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
-   - END WITH CLEANUP: CLOSED past its time.
+   - END WITH CLEANUP: CLOSED past its time; done for a caller who is in db_owner (28006).
    - DELETE ROW, FREE SLOT: a row of SessionConversations whose dialog is gone.
    Result set, one row each: Handle uniqueidentifier, ConversationId uniqueidentifier, IsInitiator bit,
    State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
@@ -91,10 +91,13 @@ Example: EXECUTE [etl].[usp_EndLeaked] @reason = N''a tool began them'', @WhatIf
         ORDER BY l.LeakedId;
 
         BEGIN TRY
+            EXECUTE AS CALLER;      /* who may be a member of db_owner, as we are not */
             EXECUTE [etl].[usp_EndLeakedOne] @handle = @handle, @conversationId = @conversationId, @isInitiator = @isInitiator,
                 @action = @action, @WhatIf = @WhatIf, @outcome = @outcome OUTPUT;
+            REVERT;
         END TRY
         BEGIN CATCH
+            REVERT;
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             SET @outcome = LEFT(CONCAT(N'failed: ', ERROR_MESSAGE()), 400);

@@ -35,7 +35,8 @@ BEGIN
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each part
 Column Statement: what a member of etl_operator can run about it. Each such procedure has @Help = 1.
-Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
+Queue monitors and running readers are shown to callers with VIEW SERVER STATE (from 2022 VIEW SERVER
+PERFORMANCE STATE) only; it says so otherwise.
 Example: EXECUTE [etl].[usp_Health];';
         RETURN 0;
     END;
@@ -141,6 +142,7 @@ ELSE
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE'), 0) = 0    /* from 2022; NULL before */
         SET @blind = 1;
     REVERT;
     IF @blind = 1
@@ -148,7 +150,7 @@ ELSE
         DELETE FROM @parts WHERE PartId IN (8, 9);
         INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
-            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants VIEW SERVER STATE to your login, or looks for you.');
+            N'The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.');
     END;
 
     WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)

@@ -1,8 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
-   earlier deployment with security.signing = "certificate" made is dropped. */
+/* Nothing is signed. What an earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
 
 DECLARE @signer sysname = NULL;

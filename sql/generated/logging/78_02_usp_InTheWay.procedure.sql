@@ -35,6 +35,7 @@ BEGIN
     SET @who = N'';
     EXECUTE AS CALLER;
     IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE'), 0) = 0    /* from 2022; NULL before */
     BEGIN
         REVERT;
         SET @who = N'sessions that cannot be named to you without VIEW SERVER STATE';

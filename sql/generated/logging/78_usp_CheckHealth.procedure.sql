@@ -7,8 +7,9 @@ CREATE OR ALTER PROCEDURE [logging].[usp_CheckHealth]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Result set: the findings it fails for, with the columns of usp_Health. Returns 0, or raises 50290, which
-   names the first five. */
+/* Result set: the findings it fails for and those named 'not looked at', with the columns of usp_Health.
+   Returns 0, or raises 50290, which names the first five. Prints what was not looked at: a job's history
+   keeps it. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -29,7 +30,8 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N'usp_CheckHealth is usp_Health for a job: it fails (50290) when something is wrong, so that a SQL Server
-Agent job fails and tells its operator. It changes nothing.
+Agent job fails and tells its operator. It changes nothing. What could not be looked at is shown and
+printed, whatever its priority number: silence would look like health.
   @failAt  1 to 199, 10 by default: fail for findings of this priority number or a lower one
 Example: EXECUTE [logging].[usp_CheckHealth] @failAt = 50;';
         RETURN 0;
@@ -44,10 +46,22 @@ Example: EXECUTE [logging].[usp_CheckHealth] @failAt = 50;';
     EXECUTE [logging].[usp_Health];
     REVERT;
 
-    DELETE FROM @found WHERE Priority > @failAt;
+    DELETE FROM @found WHERE Priority > @failAt AND Finding <> N'not looked at';
     SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
     FROM @found AS f
     ORDER BY f.FoundId;
+
+    WHILE EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id AND f.Finding = N'not looked at')
+    BEGIN
+        SELECT TOP (1) @id = f.FoundId, @message = CONCAT(N'Not looked at: ', f.ObjectName, N'. ', f.Advice)
+        FROM @found AS f
+        WHERE f.FoundId > @id
+          AND f.Finding = N'not looked at'
+        ORDER BY f.FoundId;
+        PRINT @message;
+    END;
+    SET @id = 0;
+    DELETE FROM @found WHERE Priority > @failAt;
 
     SET @message = N'Configuration logging: ';
     WHILE @count < 5 AND EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id)

@@ -16,7 +16,8 @@ VALUES
     (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
     (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_TakeTurn'),
+    (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL

@@ -5,50 +5,38 @@ CREATE OR ALTER FUNCTION [orders].[ufn_Pending]()
 RETURNS @pending TABLE
 (
     ConversationHandle uniqueidentifier NOT NULL,
-    MessageSequence bigint NOT NULL,
+    MessageSequence bigint NULL,
     MessageType nvarchar(256) NULL,
-    IsEndOfDialog bit NOT NULL,
-    IsError bit NOT NULL,
-    EnqueuedUtc datetime NOT NULL,
+    IsEndOfDialog bit NULL,
+    IsError bit NULL,
+    EnqueuedUtc datetime NULL,
     WaitingSeconds int NULL,
     ToService nvarchar(256) NULL,
-    StatusKind nvarchar(20) NOT NULL,       /* see below */
     TransmissionStatus nvarchar(4000) NULL,
-    ConversationKey nvarchar(200) NULL,     /* of the header in front of the body, if it has one */
-    KeySequence bigint NULL,
-    MessageId uniqueidentifier NULL
+    Header varbinary(1300) NULL             /* of the body: who sent it, in vw_Pending */
 )
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* Behind vw_Pending: messages of this configuration that have not reached their queue, and what the
-   server says is in the way. What has not landed for any reason: vw_Unlanded. Of bodies only the header is
-   read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
-   module user is no member of db_owner (F-113); usp_Health says so.
-   StatusKind, by the server's texts (English, German ... servers give 'other'): not tried, queue off,
-   busy, no service, no route, broker off, access, far side ended, other. */
+/* Behind vw_Pending: each dialog of this configuration whose last message could not be delivered, and why.
+   Of a dialog that has not been tried, and of its messages one by one, only sys.transmission_queue knows,
+   which shows no row outside db_owner (F-113): those columns are NULL. Waiting is its oldest message that
+   has not landed. GET_TRANSMISSION_STATUS needs no right on its page (F-545). At most 10,000 rows. */
 BEGIN
-    INSERT INTO @pending
-        (ConversationHandle, MessageSequence, MessageType, IsEndOfDialog, IsError, EnqueuedUtc, WaitingSeconds,
-         ToService, StatusKind, TransmissionStatus, ConversationKey, KeySequence, MessageId)
+    INSERT INTO @pending (ConversationHandle, EnqueuedUtc, WaitingSeconds, ToService, TransmissionStatus)
     SELECT TOP (10000)
-        tq.conversation_handle, tq.message_sequence_number, tq.message_type_name, tq.is_end_of_dialog,
-        tq.is_conversation_error, tq.enqueue_time, DATEDIFF(second, tq.enqueue_time, GETUTCDATE()),
-        tq.to_service_name,
-        CASE WHEN ISNULL(tq.transmission_status, N'') = N'' THEN N'not tried'
-             WHEN tq.transmission_status LIKE N'%queue%disabled%' THEN N'queue off'
-             WHEN tq.transmission_status LIKE N'%busy%' THEN N'busy'
-             WHEN tq.transmission_status LIKE N'%broker%disabled%' OR tq.transmission_status LIKE N'%broker is not enabled%' THEN N'broker off'
-             WHEN tq.transmission_status LIKE N'%no service by that name%' OR tq.transmission_status LIKE N'%could not find the target broker%' THEN N'no service'
-             WHEN tq.transmission_status LIKE N'%route%' THEN N'no route'
-             WHEN tq.transmission_status LIKE N'%security context%' OR tq.transmission_status LIKE N'%permission%'
-                 OR tq.transmission_status LIKE N'%master key%' OR tq.transmission_status LIKE N'%certificate%' THEN N'access'
-             WHEN tq.transmission_status LIKE N'%end dialog%' OR tq.transmission_status LIKE N'%error message%' THEN N'far side ended'
-             ELSE N'other' END,
-        tq.transmission_status, e.ConversationKey, e.KeySequence, e.MessageId
-    FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    CROSS APPLY [orders].[ufn_ReadEnvelope](SUBSTRING(tq.message_body, 1, 1300)) AS e
-    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target');
+        d.conversation_handle, o.SentUtc, DATEDIFF(second, o.SentUtc, GETUTCDATE()), d.far_service, d.TransmissionStatus
+    FROM (SELECT TOP (200000) ce.conversation_handle, ce.conversation_id, ce.far_service,
+              GET_TRANSMISSION_STATUS(ce.conversation_handle) AS TransmissionStatus
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
+            AND ce.state IN ('SO', 'CO', 'DO')) AS d      /* others have nothing to send */
+    OUTER APPLY (SELECT TOP (1) sm.SentUtc
+                 FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)     /* its rows only */
+                 WHERE sm.ConversationId = d.conversation_id
+                 ORDER BY sm.MessageSequence) AS o
+    WHERE d.TransmissionStatus > N'';
 
     RETURN;
 END;

@@ -66,16 +66,16 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Rights, gate, version                                                                    */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N'pending messages not visible', N'orders_module', NULL,
-            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''orders_module'' must be a member of db_owner. A member of db_owner: ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.', NULL);
-    IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
-                 AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'orders_module'))
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    VALUES (200, N'pending dialogs, not messages', N'sys.transmission_queue', NULL,
+        N'orders_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.', NULL);
+    /* Counted, since the module user sees no service of another. */
+    IF (SELECT COUNT(*) FROM sys.services AS s
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
+          AND s.principal_id = DATABASE_PRINCIPAL_ID(N'orders_module')) < 2
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'service owned by another', N'orders_module', NULL,
-            N'The right to SEND is checked against the owner of the initiating service. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.', NULL);
+            N'Or it is gone. Our procedures work as the owner of their services, and the right to SEND is checked against it. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: each of ours TO the module user; for one that is gone, whoever deploys runs redial.sql again.', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'gate closed', N'orders', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),

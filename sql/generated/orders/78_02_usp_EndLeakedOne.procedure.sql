@@ -13,7 +13,8 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* lint: operator */
 /* One line of usp_EndLeaked, looked at once more under locks. Called outside a transaction, has one of its
-   own; raises what goes wrong. No read waits longer than the caller's LOCK_TIMEOUT. */
+   own; raises what goes wrong. No read waits longer than the caller's LOCK_TIMEOUT.
+   What only a member of db_owner may or sees is done as the caller: nothing of ours lends that right. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -21,11 +22,16 @@ BEGIN
 
     DECLARE @copies bigint = 0;
     DECLARE @result int;
-    DECLARE @sees bit = 1;
+    DECLARE @isOwner bit;
+    DECLARE @pending TABLE (MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL, ToService nvarchar(256) NULL);
 
     SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N'CLOSE' THEN N'would be closed' WHEN N'GIVE UP' THEN N'would be given up'
         WHEN N'END ALONE' THEN N'would be cleaned up' WHEN N'END WITH CLEANUP' THEN N'would be cleaned up' WHEN N'DELETE ROW' THEN N'would be deleted'
         WHEN N'FREE SLOT' THEN N'would be freed' ELSE N'would be ended' END END;
+
+    EXECUTE AS CALLER;
+    SET @isOwner = CASE WHEN USER_ID() = 1 THEN 1 ELSE ISNULL(IS_MEMBER(N'db_owner'), 0) END;   /* the page of IS_MEMBER says 0 for dbo */
+    REVERT;
 
     BEGIN TRANSACTION;
 
@@ -49,8 +55,14 @@ BEGIN
         ELSE IF @outcome IS NULL
             END CONVERSATION @handle WITH CLEANUP;
     END
+    ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL AND @isOwner = 0
+        SET @outcome = CONCAT(N'kept: only a member of db_owner cleans up what is CLOSED (28006), and you are none. Next: one calls usp_EndLeaked, or runs END CONVERSATION ''', @handle, N''' WITH CLEANUP; it keeps nothing from being sent');
     ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
+    BEGIN
+        EXECUTE AS CALLER;
         END CONVERSATION @handle WITH CLEANUP;
+        REVERT;
+    END
     ELSE IF @action = N'GIVE UP'
     BEGIN
         /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
@@ -116,18 +128,23 @@ BEGIN
             END CONVERSATION @handle;
         ELSE IF @outcome IS NULL
         BEGIN
-            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters. */
-            EXECUTE [orders].[usp_SeesPending] @sees = @sees OUTPUT;
-            IF @sees = 0
-                SET @outcome = N'kept: whether messages wait on it cannot be seen: user ''orders_module'' must be a member of db_owner';
+            /* Nothing of it can arrive. What somebody sent on it by hand has no copy: it is kept as dead letters,
+               which only who sees sys.transmission_queue can do (F-113). */
+            IF @isOwner = 0
+                SET @outcome = CONCAT(N'kept: messages that somebody sent on it by hand are seen by members of db_owner only, and you are none. Next: one calls usp_EndLeaked, or looks in sys.transmission_queue and runs END CONVERSATION ''', @handle, N''' WITH CLEANUP');
             ELSE
             BEGIN
-                INSERT INTO [orders].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name, tq.message_body,
-                    CONCAT(N'usp_EndLeaked: service ', tq.to_service_name, N' is missing')
+                EXECUTE AS CALLER;
+                INSERT INTO @pending (MessageSequence, MessageType, Body, ToService)
+                SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body, tq.to_service_name
                 FROM sys.transmission_queue AS tq
                 WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0
                   AND tq.message_type_name COLLATE Latin1_General_BIN2 <> N'EndOfStream';
+                REVERT;
+                INSERT INTO [orders].[DeadLetter] (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                SELECT N'initiator', @conversationId, @handle, p.MessageSequence, p.MessageType, p.Body,
+                    CONCAT(N'usp_EndLeaked: service ', p.ToService, N' is missing')
+                FROM @pending AS p;
                 END CONVERSATION @handle WITH CLEANUP;
             END;
         END;

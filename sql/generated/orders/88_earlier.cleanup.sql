@@ -15,7 +15,8 @@ INSERT INTO @drops (Kind, Name)
 VALUES
     (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'PROCEDURE', N'usp_CloseEverlasting'),
     (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL

@@ -11,17 +11,17 @@ from .lab import BODIES, LIFETIME, Lab
 
 
 def removed() -> Lab:
-    """The member was taken out after the deployment."""
-    lab = Lab()
+    """roles.module_is_db_owner = true, and the member was taken out after the deployment."""
+    data = small_config().model_dump(by_alias=True, mode="json")
+    data["roles"]["module_is_db_owner"] = True
+    lab = Lab(Config.model_validate(data))
     lab.run("ALTER ROLE db_owner DROP MEMBER audit_module;")
     return lab
 
 
 def never_added() -> Lab:
-    """roles.module_is_db_owner = false."""
-    data = small_config().model_dump(by_alias=True, mode="json")
-    data["roles"]["module_is_db_owner"] = False
-    return Lab(Config.model_validate(data))
+    """As shipped."""
+    return Lab()
 
 
 @pytest.fixture(params=[removed, never_added])

@@ -128,7 +128,7 @@ READ = "EXECUTE audit.usp_TargetActivation;"
 HOLD = "BEGIN TRANSACTION; UPDATE dbo.Door SET Shut = 1;"
 DOOR = (
     "CREATE TABLE dbo.Door (Id int NOT NULL PRIMARY KEY, Shut int NOT NULL);"
-    "INSERT INTO dbo.Door VALUES (1, 0);"
+    "INSERT INTO dbo.Door VALUES (1, 0); GRANT SELECT ON dbo.Door TO audit_module;"
 )
 AT_THE_DOOR = (
     "CREATE TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS "

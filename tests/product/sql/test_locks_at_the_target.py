@@ -9,7 +9,7 @@ from .test_usp_TargetActivation import pause, queue_is_on
 ASKS = "SET LOCK_TIMEOUT 100; UPDATE dbo.Door SET Shut = Shut WHERE Id = 1;"
 DOOR = (
     "CREATE TABLE dbo.Door (Id int NOT NULL PRIMARY KEY, Shut int NOT NULL);"
-    "INSERT INTO dbo.Door VALUES (1, 0);"
+    "INSERT INTO dbo.Door VALUES (1, 0); GRANT SELECT, UPDATE ON dbo.Door TO audit_module;"
 )
 SHUT = "BEGIN TRANSACTION; UPDATE dbo.Door SET Shut = 1 WHERE Id = 1;"
 TRIGGER = (

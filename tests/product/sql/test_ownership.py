@@ -6,7 +6,7 @@ from redial.config import Config
 
 from . import catalog
 from .bare import Bare, another, installation, second
-from .lab import AUDIT, Client, send
+from .lab import AUDIT, Client, configured, send
 
 CONTRACTS = "SELECT COUNT(*) FROM sys.service_contracts WHERE name LIKE N'//redial/%';"
 HOSTILE = another(
@@ -94,7 +94,8 @@ def test_what_was_there_before_is_never_dropped(bare):
     assert catalog.difference(before, bare.catalog()) == []
 
 
-def test_a_membership_of_db_owner_that_was_there_before_stays(bare):
+def test_a_membership_of_db_owner_that_was_there_before_stays_where_it_is_wanted(bare):
+    member = configured(roles={"module_is_db_owner": True})
     bare.run(
         [
             "CREATE USER audit_module WITHOUT LOGIN;",
@@ -102,9 +103,21 @@ def test_a_membership_of_db_owner_that_was_there_before_stays(bare):
         ]
     )
     before = bare.catalog()
-    bare.deploy(AUDIT)
-    bare.remove(AUDIT)
+    bare.deploy(member)
+    bare.remove(member)
     assert catalog.difference(before, bare.catalog()) == []
+
+
+def test_and_is_taken_away_where_the_configuration_says_so(bare):
+    """Whoever may ALTER one of our procedures would else be db_owner, by whomever it was given."""
+    bare.run(
+        [
+            "CREATE USER audit_module WITHOUT LOGIN;",
+            "ALTER ROLE db_owner ADD MEMBER audit_module;",
+        ]
+    )
+    bare.deploy(AUDIT)
+    assert bare.rows("SELECT IS_ROLEMEMBER(N'db_owner', N'audit_module');") == [(0,)]
 
 
 def test_a_service_of_somebody_else_is_refused_before_anything_is_changed(bare):

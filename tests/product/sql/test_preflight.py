@@ -36,7 +36,11 @@ def check(bare: Two, config=AUDIT, user: str = "deployer") -> tuple[int, str]:
         ("", "CREATE TABLE"),
         ("ALTER ROLE db_ddladmin ADD MEMBER deployer;", "CREATE ROLE, ALTER ANY USER"),
         ("ALTER ROLE db_securityadmin ADD MEMBER deployer;", "CREATE QUEUE"),
-        ("GRANT CONTROL TO deployer;", "membership in db_owner"),
+        (
+            "GRANT CONTROL TO deployer; CREATE USER audit_module WITHOUT LOGIN; "
+            "ALTER ROLE db_owner ADD MEMBER audit_module;",
+            "membership in db_owner (only members change that role, and this configuration takes",
+        ),
     ],
 )
 def test_a_missing_right_is_named_with_the_next_step(bare, rights, missing):
@@ -61,9 +65,12 @@ def test_a_member_of_db_owner_and_the_owner_may_deploy(bare):
 
 def test_control_is_enough_where_no_membership_has_to_change(bare):
     bare.run("GRANT CONTROL TO deployer;")
-    assert check(bare, configured(roles={"module_is_db_owner": False})) == (0, "")
-    bare.run("CREATE USER audit_module WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER audit_module;")
     assert check(bare) == (0, "")
+    member = configured(roles={"module_is_db_owner": True})
+    number, text = check(bare, member)
+    assert number == 50200 and "this configuration adds one" in text
+    bare.run("CREATE USER audit_module WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER audit_module;")
+    assert check(bare, member) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_a_group_with_the_broker_on_takes_it_and_so_does_what_was_mended():
 
 # ---------------------------------------------------------------------- all at once
 def test_everything_that_is_wrong_is_told_in_one_error_with_a_next_step_each():
-    config = another(AUDIT, schema="dbo")
+    config = another(AUDIT, schema="dbo", roles={"module_is_db_owner": True})
     bare = Bare()
     bare.run(
         [

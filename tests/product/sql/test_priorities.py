@@ -62,6 +62,7 @@ def test_a_higher_priority_is_received_first_whatever_came_first():
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     lab.sa.execute(
         "CREATE SERVICE [plain] ON QUEUE audit.TargetQueue ([//redial/audit/contract]);"
+        "GRANT SEND ON SERVICE::[plain] TO audit_module;"
         "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
         "TO SERVICE N'plain' ON CONTRACT [//redial/audit/contract] WITH ENCRYPTION = OFF; "
         "SEND ON CONVERSATION @h MESSAGE TYPE [//redial/audit/event] (0x05);"

@@ -171,13 +171,17 @@ def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
 def test_nobody_decides_by_what_the_transmission_queue_shows():
     """It is empty to who is no db_owner (F-113), and a row of it may have landed (F-110).
 
-    usp_EndLeakedOne copies what waits for a service that is missing, and asks first whether it sees.
+    usp_EndLeakedOne copies what waits for a service that is missing, as a caller who sees it.
     """
     readers = {n for n, t in PROCEDURES.items() if "sys.transmission_queue" in code(t)}
     assert readers == {"usp_EndLeakedOne"}
     text = code(PROCEDURES["usp_EndLeakedOne"])
     assert text.count("sys.transmission_queue") == 1
-    assert text.index("[usp_SeesPending]") < text.index("INSERT INTO [audit].[DeadLetter]")
+    reading = text.index("sys.transmission_queue")
+    assert text.rindex("EXECUTE AS CALLER;", 0, reading) > text.rindex(
+        "IF @isOwner = 0", 0, reading
+    )
+    assert text.index("REVERT;", reading) < text.index("INSERT INTO [audit].[DeadLetter]")
 
 
 def test_nobody_but_the_operators_procedure_uses_cleanup():

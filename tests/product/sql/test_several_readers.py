@@ -18,7 +18,7 @@ READ = "EXECUTE audit.usp_TargetActivation;"
 OFF = "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);"
 DOOR = (
     "CREATE TABLE dbo.Door (Id int NOT NULL PRIMARY KEY, Shut int NOT NULL);"
-    "INSERT INTO dbo.Door VALUES (1, 0), (2, 0);"
+    "INSERT INTO dbo.Door VALUES (1, 0), (2, 0); GRANT SELECT ON dbo.Door TO audit_module;"
 )
 TRIGGER = (
     "CREATE TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS "
@@ -175,6 +175,7 @@ def full_when_all_are_inside(lab: Lab, readers: int) -> list[Client]:
     """The disk is full for an hour from when every reader has received and is about to write."""
     lab.sa.execute("CREATE TABLE dbo.Filled (Id int NOT NULL);")
     lab.sa.execute("CREATE PROCEDURE dbo.Fill AS INSERT INTO dbo.Filled VALUES (1);")
+    lab.sa.execute("GRANT EXECUTE ON dbo.Fill TO audit_module;")
     lab.sa.execute(
         "ALTER TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
         "DECLARE @s int; SELECT @s = Shut FROM dbo.Door WHERE Id = 1; EXECUTE dbo.Fill; END;"
@@ -248,6 +249,7 @@ def test_a_deadlock_among_readers_costs_no_message_and_blames_no_row():
     lab.sa.execute(
         "CREATE TABLE dbo.Pair (Id int NOT NULL PRIMARY KEY, N int NOT NULL);"
         "INSERT INTO dbo.Pair VALUES (1, 0), (2, 0);"
+        "GRANT SELECT, UPDATE ON dbo.Pair TO audit_module;"
     )
     lab.sa.execute(
         "ALTER TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "

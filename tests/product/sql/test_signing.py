@@ -13,9 +13,12 @@ from redial.config.choices import Signing
 from redial.render import signed_modules
 from tests.installed import rendered, split
 
+from .bare import MAY_LOSE
 from .lab import AUDIT, Lab, configured, send
 
 SIGNING = configured(security={"signing": Signing.CERTIFICATE})
+MEMBER = configured(roles={"module_is_db_owner": True})
+OURS_TO_TAKE = "SELECT name FROM sys.extended_properties WHERE name = N'Redial.db_owner';"
 MEMBERS = (
     "SELECT USER_NAME(m.member_principal_id) FROM sys.database_role_members AS m "
     "WHERE m.member_principal_id <> 1;"
@@ -67,35 +70,24 @@ def test_the_module_user_is_in_no_role_and_the_private_key_is_gone(lab):
     assert lab.rows("SELECT is_active_for_begin_dialog FROM sys.certificates;") == [(0,)]
 
 
-def test_signed_is_what_reads_pending_messages_and_nothing_else(lab):
-    """From the catalog: what is installed, comments and literals aside."""
-    texts = lab.rows(
-        "SELECT o.name, o.type, m.definition FROM sys.sql_modules AS m INNER JOIN "
-        "sys.objects AS o ON o.object_id = m.object_id;"
+def test_what_is_signed_reads_the_servers_views_and_touches_nothing_of_ours(lab):
+    """Else who may ALTER a callee, a view, or a table's trigger had the right of db_owner."""
+    texts = dict(
+        lab.rows(
+            "SELECT o.name, m.definition FROM sys.sql_modules AS m INNER JOIN sys.objects AS o "
+            "ON o.object_id = m.object_id;"
+        )
     )
-    code = {
-        name: re.sub(r"/\*.*?\*/|'(?:[^']|'')*'", "", text, flags=re.S) for name, _, text in texts
-    }
-    kinds = {name: kind.strip() for name, kind, _ in texts}
-    reading: set[str] = set()
-    while True:  # views and inline functions are part of the statement that uses them
-        inline = {f"[{name}]" for name in reading if kinds[name] in {"V", "IF"}}
-        found = {
-            name
-            for name, text in code.items()
-            if "transmission_queue" in text
-            or re.search(r"\bis_member\b|\bwith\s+cleanup\b", text, re.I)
-            or any(i in text for i in inline)
-        }
-        if found == reading:
-            break
-        reading = found
     signed = {name for (name,) in lab.rows(SIGNED)}
-    assert signed == {name for name in reading if kinds[name] not in {"V", "IF"}}
-    assert signed >= {"ufn_Pending", "usp_SeesPending", "usp_EndLeakedOne"}
-    assert signed == set(signed_modules(rendered(SIGNING)))
-    for name in signed:  # else a signature would lend db_owner to text from outside
-        assert not re.search(r"sp_executesql|EXEC(UTE)?\s*\(", code[name], re.I), name
+    assert signed == {"ufn_Pending", "usp_SeesPending"} == set(signed_modules(rendered(SIGNING)))
+    for name in signed:
+        code = re.sub(r"/\*.*?\*/|'(?:[^']|'')*'", "", texts[name], flags=re.S)
+        body = code[re.search(r"\bBEGIN\b", code).start() :]
+        assert "[audit]" not in body and not re.search(r"\bEXEC(UTE)?\b", body), name
+        assert set(re.findall(r"(?:FROM|JOIN|APPLY)\s+([\w.]+)", body)) <= {
+            "sys.transmission_queue"
+        }
+        assert set(re.findall(r"(?:INSERT INTO|UPDATE|DELETE|MERGE)\s+(\S+)", body)) <= {"@pending"}
 
 
 def test_nobody_can_sign_anything_else_with_it(lab):
@@ -170,12 +162,12 @@ def test_a_dialog_that_ends_in_the_middle_of_a_deployment_is_accounted_for(lab):
 
 
 def test_from_membership_to_signature_and_back_nothing_is_left_over():
-    lab = Lab()
+    lab = Lab(MEMBER)
     assert lab.rows(MEMBERS) == [("audit_module",)] and lab.rows(CERTIFICATES) == []
     assert deploy(lab, SIGNING) == []
     ((name, _),) = lab.rows(CERTIFICATES)
-    assert lab.rows(MEMBERS) == [(name,)]
-    assert deploy(lab, AUDIT) == []
+    assert lab.rows(MEMBERS) == [(name,)] and lab.rows(OURS_TO_TAKE) == []
+    assert deploy(lab, MEMBER) == []
     assert lab.rows(MEMBERS) == [("audit_module",)]
     assert lab.rows(CERTIFICATES) == [] and lab.rows(SIGNED) == []
     assert lab.sa.value(f"DATABASE_PRINCIPAL_ID(N'{name}')") is None
@@ -195,7 +187,7 @@ def test_where_a_signature_does_not_count_the_first_deployment_takes_it_back():
 
 
 def test_where_it_does_not_count_a_working_installation_goes_on_with_its_membership():
-    lab = Lab(signer_is_member="ignored")
+    lab = Lab(MEMBER, signer_is_member="ignored")
     assert deploy(lab) == [50201]
     assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == [("audit_module",)]
     leave_pending(lab)
@@ -203,8 +195,10 @@ def test_where_it_does_not_count_a_working_installation_goes_on_with_its_members
     assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xaa",), (b"\xbb",)]
 
 
-def test_a_conversation_that_is_over_is_cleaned_up_by_the_signed_procedure_only(lab):
-    """28006: only db_owner may. Somebody altered it by hand, and its signature is gone (F-241)."""
+@pytest.mark.parametrize("config", [AUDIT, SIGNING, MEMBER], ids=["none", "signed", "member"])
+def test_a_conversation_that_is_over_is_cleaned_up_for_a_member_of_db_owner(config):
+    """28006, with the caller's right: nothing of ours lends it."""
+    lab = Lab(config)
     lab.sa.execute("CREATE USER op WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER op;")
     call = "EXECUTE AS USER = N'op'; EXECUTE audit.usp_EndLeaked @reason = N'test', @WhatIf = 0; REVERT;"
     lab.sa.execute(send("0x01"))
@@ -212,12 +206,40 @@ def test_a_conversation_that_is_over_is_cleaned_up_by_the_signed_procedure_only(
     lab.advance(10)
     lab.instance.engine.timers.entries.clear()  # nobody else removes it
     lab.instance.clock.advance(31 * 60)
-    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_EndLeakedOne'));")
-    lab.sa.execute(re.sub(r"^CREATE\s+PROCEDURE", "ALTER PROCEDURE", text))
-    assert "does not have permission to end" in lab.rows(call)[0][-1]
-    assert deploy(lab) == []
+    ((*_, outcome),) = lab.rows(call)
+    assert outcome.startswith("kept: only a member of db_owner cleans up what is CLOSED (28006)")
+    assert "Next: " in outcome and len(lab.endpoints()) == 1
+    lab.sa.execute("ALTER ROLE db_owner ADD MEMBER op;")
     assert lab.rows(call)[0][-1] == "done"
     assert lab.endpoints() == []
+
+
+def test_a_member_from_before_loses_the_membership_and_is_told_and_all_works():
+    """An installation of the earlier default, deployed again."""
+    lab = Lab(MEMBER)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    lab.sa.execute(send("0x01"))
+    said = []
+    for name, text in rendered(AUDIT).items():
+        for batch in split(text) if name[:2].isdigit() else ():
+            lab.sa.submit(batch.sql)
+            assert not lab.sa.errors, lab.sa.errors
+            said += [m.text for m in lab.sa.out.messages]
+    (line,) = [text for text in said if "no member of db_owner any more" in text]
+    assert "[audit_module]" in line and "roles.module_is_db_owner = false" in line
+    assert lab.rows(MEMBERS) == [] and lab.rows(OURS_TO_TAKE) == []
+    lab.sa.execute(send("0x02"))
+    lab.advance(70)
+    assert {"queue off"} == {
+        kind for (kind,) in lab.rows("SELECT StatusKind FROM audit.vw_Pending;")
+    }
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(5)
+    assert lab.bodies() == [b"\x01", b"\x02"]
+    run_script(lab, "uninstall.sql", AUDIT)
+    lab.sa.execute(MAY_LOSE)
+    run_script(lab, "purge_data.sql", AUDIT)
+    assert lab.sa.value("DATABASE_PRINCIPAL_ID(N'audit_module')") is None
 
 
 def test_uninstall_takes_certificate_and_user_along(lab):

@@ -140,7 +140,7 @@ def test_who_lacks_a_right_removes_nothing_and_is_told_what_is_missing(name, rig
 
 def test_a_membership_of_db_owner_is_taken_away_by_members_only():
     """ALTER ROLE page; with CONTROL alone purge would stop after its tables."""
-    lab = Lab()
+    lab = Lab(configured(roles={"module_is_db_owner": True}))
     assert run_on(lab, "uninstall.sql") == []
     lab.sa.execute("CREATE USER helper WITHOUT LOGIN; GRANT CONTROL TO helper;")
     lab.sa.execute("EXECUTE AS USER = N'helper';")

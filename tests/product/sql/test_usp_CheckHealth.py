@@ -21,7 +21,15 @@ def lab() -> Lab:
 
 def test_a_healthy_installation_passes(lab):
     assert lab.rows("DECLARE @r int; EXECUTE @r = audit.usp_CheckHealth; SELECT @r;") == [(0,)]
-    assert lab.rows(f"EXECUTE AS USER = N'ops'; {CHECK}; REVERT;") == []
+
+
+def test_what_could_not_be_looked_at_is_shown_and_printed_and_fails_nothing(lab):
+    """A job runs as a user of the database, who has no right on the server: it must not look well."""
+    ((priority, finding, of, *_),) = lab.rows(f"EXECUTE AS USER = N'ops'; {CHECK}; REVERT;")
+    assert (priority, finding, of) == (150, "not looked at", "queue monitors, running readers")
+    (said,) = [m.text for m in lab.sa.out.messages if m.severity <= 10]
+    assert said.startswith("Not looked at: queue monitors, running readers.")
+    assert lab.rows(f"{CHECK};") == []
 
 
 def test_what_is_wrong_fails_it_and_is_named(lab):

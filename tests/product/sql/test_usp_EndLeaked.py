@@ -230,10 +230,14 @@ def test_what_cannot_be_seen_waiting_for_a_missing_service_is_kept(lab):
     lab.sa.execute(MISSING.format(body="0xA1"))
     outcomes(lab, 0)
     lab.advance(700)
-    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
-    ((_, action, outcome),) = outcomes(lab, 0)
-    assert action == "END UNREACHABLE" and outcome.startswith("kept: whether messages wait")
+    lab.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    (row,) = lab.rows(f"EXECUTE AS USER = N'ops'; {LEAKED} @reason = N'x', @WhatIf = 0; REVERT;")
+    assert row[-2] == "END UNREACHABLE" and row[-1].startswith("kept: messages that somebody sent")
     assert lab.endpoints() == [("CO", 1)]
+    lab.sa.execute("ALTER ROLE db_owner ADD MEMBER ops;")
+    (row,) = lab.rows(f"EXECUTE AS USER = N'ops'; {LEAKED} @reason = N'x', @WhatIf = 0; REVERT;")
+    assert row[-1] == "done" and lab.endpoints() == []
+    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xa1",)]
 
 
 def test_a_dialog_that_only_waits_for_its_queue_is_not_unreachable(lab):
@@ -245,6 +249,24 @@ def test_a_dialog_that_only_waits_for_its_queue_is_not_unreachable(lab):
     lab.advance(700)
     assert lab.rows("SELECT transmission_status FROM sys.transmission_queue;") != [("",)]
     assert "END UNREACHABLE" not in {a for _, a, _ in outcomes(lab, 1)}
+
+
+@pytest.mark.parametrize("shows", ["all", "db_owner"])
+def test_a_target_behind_a_queue_that_is_off_is_not_given_up(shows):
+    """F-545: where GET_TRANSMISSION_STATUS says nothing to us, the queue does."""
+    lab = Lab(transmission_status_shows=shows)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(700)
+    assert len(lab.rows("SELECT 1 FROM audit.vw_Pending;")) == (shows == "all")
+    assert "messages that have not landed" in {
+        f for _, f, *_ in lab.rows("EXECUTE audit.usp_Health;")
+    }
+    assert outcomes(lab, 0) == []
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\x01"]
 
 
 def test_it_waits_for_a_busy_one_two_seconds_and_goes_on(lab):

@@ -85,11 +85,6 @@ MENDED = {
 """What a member of the operator role can mend by what is advised: trouble, finding, priority."""
 
 FOR_OTHERS = {
-    "a module user that cannot see what is pending": (
-        "ALTER ROLE db_owner DROP MEMBER audit_module;",
-        "pending messages not visible",
-        10,
-    ),
     "a service of another owner": (
         "ALTER AUTHORIZATION ON SERVICE::[//redial/audit/initiator] TO dbo;",
         "service owned by another",
@@ -113,6 +108,33 @@ def test_a_fault_is_found(lab, fault):
     sql, finding, priority = FAULTS[fault]
     lab.sa.execute(sql)
     assert found(lab)[finding] == priority
+
+
+def test_that_pending_is_shown_by_dialog_is_a_figure_as_long_as_it_was_chosen(lab):
+    assert found(lab)["pending dialogs, not messages"] == 200
+    assert "pending messages not visible" not in found(lab)
+
+
+@pytest.mark.parametrize(
+    ("sections", "lost"),
+    [
+        (
+            {"roles": {"module_is_db_owner": True}},
+            "ALTER ROLE db_owner DROP MEMBER audit_module;",
+        ),
+        (
+            {"security": {"signing": "certificate"}},
+            "DECLARE @sql nvarchar(400) = (SELECT CONCAT(N'DROP SIGNATURE FROM audit.ufn_Pending BY "
+            "CERTIFICATE [', name, N'];') FROM sys.certificates); EXECUTE (@sql);",
+        ),
+    ],
+)
+def test_a_right_that_was_chosen_and_is_gone_is_a_fault(sections, lost):
+    lab = Lab(configured(**sections))
+    assert "pending messages not visible" not in found(lab)
+    assert "pending dialogs, not messages" not in found(lab)
+    lab.sa.execute(lost)
+    assert found(lab)["pending messages not visible"] == 10
 
 
 def test_pending_messages_are_told_apart_by_what_is_in_the_way(lab):
@@ -223,6 +245,18 @@ def test_an_operator_without_view_server_state_is_told_what_was_not_looked_at(la
     assert "VIEW SERVER STATE" in advice
     assert lab.sa.fail(f"EXECUTE AS USER = N'app'; {HEALTH}") == 229
     lab.sa.execute("REVERT;")
+
+
+@pytest.mark.parametrize("right", ["VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE"])
+def test_either_right_on_the_server_is_enough_to_look_at_queue_monitors(lab, right):
+    """From 2022 on the views ask for the narrower one (page sys.dm_broker_queue_monitors)."""
+    lab.sa.execute(
+        "CREATE LOGIN watcher WITH PASSWORD = 'Strong-Word-1'; CREATE USER watcher; "
+        f"ALTER ROLE audit_operator ADD MEMBER watcher; USE master; GRANT {right} TO watcher; USE lab;"
+    )
+    watcher = Client(lab)
+    watcher.session = lab.instance.login("watcher", "Strong-Word-1", "lab")
+    assert "not looked at" not in {row[1] for row in watcher.execute(HEALTH)}
 
 
 def test_an_operator_sees_in_the_views_what_the_owner_sees(lab):

@@ -122,6 +122,22 @@ def test_a_queue_that_is_gone_is_named():
     assert found(lab)["queue missing"] == 1
 
 
+def test_a_queue_whose_length_is_hidden_is_named():
+    """F-172: whether its owner sees the table of a queue is unknown."""
+    lab = Lab()
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.ufn_Queues'));")
+    hidden = text.replace("q.name, le.Messages,", "q.name, NULL,").replace(
+        "CREATE ", "CREATE OR ALTER ", 1
+    )
+    assert hidden.count("NULL, q.is_receive") == 1
+    lab.sa.execute(hidden)
+    rows = lab.rows("EXECUTE audit.usp_Health;")
+    assert {(r[0], r[2]) for r in rows if r[1] == "not looked at"} == {
+        (150, "InitiatorQueue"),
+        (150, "TargetQueue"),
+    }
+
+
 def test_a_resend_that_activation_leaves_to_an_operator_is_named():
     """More messages than resend_limit on a dialog that its target ended with an Error."""
     lab = Lab(configured(operations={"resend_limit": 2}))

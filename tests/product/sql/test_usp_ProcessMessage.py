@@ -21,7 +21,10 @@ OWN = (
     "{} END;"
 )
 POISON = "IF @body = 0x66 BEGIN {} END;"
-DONE = "CREATE TABLE dbo.Done (Sequence bigint NOT NULL, Body varbinary(max) NULL);"
+DONE = (
+    "CREATE TABLE dbo.Done (Sequence bigint NOT NULL, Body varbinary(max) NULL);"
+    "GRANT INSERT ON dbo.Done TO audit_module;"
+)
 
 
 @pytest.fixture
@@ -126,7 +129,9 @@ RECOVERABLE = {
 @pytest.mark.parametrize("what", RECOVERABLE)
 def test_a_failure_that_can_be_undone_is_dead_lettered_and_its_neighbours_go_on(lab, what):
     work, code = RECOVERABLE[what]
-    lab.sa.execute("CREATE TABLE dbo.Door (Id int NOT NULL);")
+    lab.sa.execute(
+        "CREATE TABLE dbo.Door (Id int NOT NULL); GRANT SELECT, INSERT ON dbo.Door TO audit_module;"
+    )
     hook(lab, POISON.format(work))
     three(lab)
     resume(lab)

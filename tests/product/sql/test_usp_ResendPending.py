@@ -121,7 +121,6 @@ def test_a_module_user_who_sees_no_pending_message_loses_none():
     client = sender(lab)
     send_value(client, "0x0102")
     handle = lab.handle()
-    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
     lab.sa.execute(f"EXECUTE audit.usp_ResendPending '{handle}', -8489;")
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     lab.advance(60)

@@ -31,6 +31,7 @@ from redial_broker.exec.dependencies import names_in, refuse_bound
 from redial_broker.exec.execute import procedure_program
 from redial_broker.exec.impersonation import may_impersonate
 from redial_broker.exec.objects import Function, Module, Procedure, View
+from redial_broker.exec.principals import ROLE
 from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.routines import check_inline, function_program
@@ -125,7 +126,7 @@ def create_module(node: Any, context: Context) -> Run:
                 "quoted_identifier": session.options.quoted_identifier,
                 "ansi_nulls": session.options.ansi_nulls,
             },
-            execute_as(session, database, node),
+            execute_as(session, database, node, owner_of(database, home, number)),
             None,
             database,
         )
@@ -265,8 +266,19 @@ def definition_text(node: Any, context: Context) -> str:
     return text[: found.start()] + verb + text[found.end() :]
 
 
-def execute_as(session: SessionState, database: Database, node: Any) -> int | None:
-    """Principal id of EXECUTE AS: None for CALLER, OWNER for its owner. Raises SqlError 15151."""
+def owner_of(database: Database, schema: str, number: int) -> int:
+    """Principal id of whom an object belongs to: its own owner, else its schema's."""
+    return database.owners.get(number) or database.schemas[schema.lower()].owner
+
+
+def execute_as(
+    session: SessionState, database: Database, node: Any, owner: int | None = None
+) -> int | None:
+    """Principal id of EXECUTE AS: None for CALLER, OWNER for its owner. Raises SqlError 15151.
+
+    owner: of the module; None: whoever makes it. What runs as him is made by who may impersonate
+    him (EXECUTE AS clause page: without a clause, and for CALLER, nobody is asked).
+    """
     clause = node.execute_as
     if clause is None:
         return None
@@ -274,6 +286,9 @@ def execute_as(session: SessionState, database: Database, node: Any) -> int | No
     if isinstance(clause, str) and clause.upper() == "CALLER":
         return None
     if isinstance(clause, str) and clause.upper() == "OWNER":
+        by = next((each for each in database.principals.values() if each.id == owner), None)
+        if by is not None and by.type != ROLE and not may_impersonate(session, by):
+            raise SqlError(15151, "execute as", "user", by.name)
         return OWNER
     if isinstance(clause, str) and clause.upper() == "SELF":
         return session.user.id if session.user is not None else 1

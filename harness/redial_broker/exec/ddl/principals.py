@@ -25,6 +25,7 @@ from redial_broker.exec.ddl.logins import (
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.options import word
 from redial_broker.exec.principals import (
+    FIXED_ROLES,
     GUEST,
     ROLE,
     USER,
@@ -129,6 +130,8 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
         if "DEFAULT_SCHEMA" in settings:
             changed = replace(changed, default_schema=settings["DEFAULT_SCHEMA"])
         if "LOGIN" in settings:
+            if not user.login:
+                raise SqlError(33016)
             login = server_of(session).logins.get(settings["LOGIN"].lower())
             if login is None or login.type == ROLE:
                 raise SqlError(15007, settings["LOGIN"])
@@ -144,10 +147,34 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
 
 
 def may_alter_user(session: SessionState, user: Principal, settings: dict[str, str]) -> bool:
-    """ALTER ANY USER; a user may change its own default schema with ALTER on itself (its page)."""
-    if has_permission(session, "ALTER ANY USER", session.database):
+    """What each setting asks for (ALTER USER page).
+
+    A default schema: ALTER on the user, or to be him. A name: ALTER ANY USER, and CONTROL on the
+    database where the user has it. A login: CONTROL on the database.
+    """
+    database = session.database
+    if has_permission(session, "CONTROL", database):
         return True
-    return set(settings) == {"DEFAULT_SCHEMA"} and has_permission(session, "ALTER", user)
+    if "LOGIN" in settings or ("NAME" in settings and user_controls(database, user)):
+        return False
+    if "NAME" in settings and not has_permission(session, "ALTER ANY USER", database):
+        return False
+    itself = session.user is not None and session.user.id == user.id
+    return "DEFAULT_SCHEMA" not in settings or itself or has_permission(session, "ALTER", user)
+
+
+def user_controls(database: Database, user: Principal) -> bool:
+    """Whether a user has CONTROL on the database: dbo, db_owner, or granted to it or a role of its."""
+    mine = principals_of(database, user)
+    return (
+        user.id == DBO
+        or FIXED_ROLES["db_owner"] in mine
+        or any(
+            state in "GW"
+            for each in mine
+            for state, _ in database.permissions.get((0, 0, 0, "CONTROL", each), ())
+        )
+    )
 
 
 def rename_principal(

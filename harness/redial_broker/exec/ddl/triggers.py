@@ -12,7 +12,12 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.database import Database
 from redial_broker.exec.ddl.common import dotted, lock_definition, refuse_taken
 from redial_broker.exec.ddl.ddl_triggers import switch_ddl_triggers
-from redial_broker.exec.ddl.modules import definition_text, execute_as, refuse_options
+from redial_broker.exec.ddl.modules import (
+    definition_text,
+    execute_as,
+    owner_of,
+    refuse_options,
+)
 from redial_broker.exec.ddl.naming import check_length
 from redial_broker.exec.ddl.probing import probe_module
 from redial_broker.exec.dml.targets import view_table
@@ -62,7 +67,12 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
                 "quoted_identifier": session.options.quoted_identifier,
                 "ansi_nulls": session.options.ansi_nulls,
             },
-            execute_as(session, database, node),
+            execute_as(
+                session,
+                database,
+                node,
+                owner_of(database, parent.schema, parent.object_id),
+            ),
             None,
             database,
             disabled=old.disabled if old is not None else False,
