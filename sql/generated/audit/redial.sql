@@ -3729,8 +3729,8 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint OUTPUT,
-    @deadLettered bigint OUTPUT
+    @resent bigint = NULL OUTPUT,
+    @deadLettered bigint = NULL OUTPUT
 AS
 /* Redial 0.1.0, configuration audit */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4127,9 +4127,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
-    /* Who calls this waits for nobody for ever; a caller who waits less keeps its own limit. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @sentUtc datetime2(3);
@@ -4138,8 +4137,6 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
@@ -4222,16 +4219,8 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
-            BEGIN
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [audit].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
-            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -4240,8 +4229,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [audit].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE
@@ -8398,10 +8386,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''badcd061444fb01f88d5bed91a45c279fc3dd2103fe205364231e5ab743216a5''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1f8f05c4967c0d37b31fa1d0b95c49d2e44177aa2bff1a9aa5b0eae140beff15''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''badcd061444fb01f88d5bed91a45c279fc3dd2103fe205364231e5ab743216a5'');
+    VALUES (N''audit'', N''0.1.0'', N''1f8f05c4967c0d37b31fa1d0b95c49d2e44177aa2bff1a9aa5b0eae140beff15'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8476,7 +8464,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''badcd061444fb01f88d5bed91a45c279fc3dd2103fe205364231e5ab743216a5'', NULLIF(@changes, N''''));
+    N''1f8f05c4967c0d37b31fa1d0b95c49d2e44177aa2bff1a9aa5b0eae140beff15'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

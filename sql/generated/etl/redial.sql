@@ -3814,8 +3814,8 @@ N'CREATE OR ALTER PROCEDURE [etl].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint OUTPUT,
-    @deadLettered bigint OUTPUT
+    @resent bigint = NULL OUTPUT,
+    @deadLettered bigint = NULL OUTPUT
 AS
 /* Redial 0.1.0, configuration etl */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4212,9 +4212,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
-    /* Who calls this waits for nobody for ever; a caller who waits less keeps its own limit. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @sentUtc datetime2(3);
@@ -4223,8 +4222,6 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
@@ -4307,16 +4304,8 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
-            BEGIN
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [etl].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
-            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -4325,8 +4314,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [etl].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE
@@ -8672,10 +8660,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''daa443c08d21cf214c8cb954808ece780b8ead20ec752527d6a964a3269e5c19''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''96435e57fdd6bbcdde393342a10c9bb41844e80c55354f731eb63ff736d3a0c7''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''daa443c08d21cf214c8cb954808ece780b8ead20ec752527d6a964a3269e5c19'');
+    VALUES (N''etl'', N''0.1.0'', N''96435e57fdd6bbcdde393342a10c9bb41844e80c55354f731eb63ff736d3a0c7'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8865,7 +8853,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''daa443c08d21cf214c8cb954808ece780b8ead20ec752527d6a964a3269e5c19'', NULLIF(@changes, N''''));
+    N''96435e57fdd6bbcdde393342a10c9bb41844e80c55354f731eb63ff736d3a0c7'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -19,9 +19,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
-    /* Who calls this waits for nobody for ever; a caller who waits less keeps its own limit. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @sentUtc datetime2(3);
@@ -30,8 +29,6 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
@@ -114,16 +111,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
-            BEGIN
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [logging].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
-            END
             /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -132,8 +121,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE

@@ -3539,8 +3539,8 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint OUTPUT,
-    @deadLettered bigint OUTPUT
+    @resent bigint = NULL OUTPUT,
+    @deadLettered bigint = NULL OUTPUT
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -3937,9 +3937,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
-    /* Who calls this waits for nobody for ever; a caller who waits less keeps its own limit. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @sentUtc datetime2(3);
@@ -3948,8 +3947,6 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
@@ -4032,16 +4029,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
-            BEGIN
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [logging].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
-            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -4050,8 +4039,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE
@@ -8022,10 +8010,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''b2cf061461c9de63204d228972ba69cebe22affcb1f5551c1d25bba023080b27''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''fbbcc59ffebb7c3f9e9c0665077f128e81b08b97abeb4fa205aaedf2f40b54c6''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''b2cf061461c9de63204d228972ba69cebe22affcb1f5551c1d25bba023080b27'');
+    VALUES (N''logging'', N''0.1.0'', N''fbbcc59ffebb7c3f9e9c0665077f128e81b08b97abeb4fa205aaedf2f40b54c6'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8215,7 +8203,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''b2cf061461c9de63204d228972ba69cebe22affcb1f5551c1d25bba023080b27'', NULLIF(@changes, N''''));
+    N''fbbcc59ffebb7c3f9e9c0665077f128e81b08b97abeb4fa205aaedf2f40b54c6'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

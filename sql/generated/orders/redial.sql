@@ -3903,8 +3903,8 @@ N'CREATE OR ALTER PROCEDURE [orders].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint OUTPUT,
-    @deadLettered bigint OUTPUT
+    @resent bigint = NULL OUTPUT,
+    @deadLettered bigint = NULL OUTPUT
 AS
 /* Redial 0.1.0, configuration orders */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4301,9 +4301,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
-    /* Who calls this waits for nobody for ever; a caller who waits less keeps its own limit. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @sentUtc datetime2(3);
@@ -4312,8 +4311,6 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
@@ -4396,16 +4393,8 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
-            BEGIN
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [orders].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
-            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -4414,8 +4403,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE
@@ -8633,10 +8621,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''7c64429f70265ba6aaa68d53608a3bb59f8e41c5ed194b3c88ac80913ce2d339''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''e9a254a771b7eafd4e7e4cf7584fb9f74266c262b20fb3039d0115796f9a283d''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''7c64429f70265ba6aaa68d53608a3bb59f8e41c5ed194b3c88ac80913ce2d339'');
+    VALUES (N''orders'', N''0.1.0'', N''e9a254a771b7eafd4e7e4cf7584fb9f74266c262b20fb3039d0115796f9a283d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8824,7 +8812,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''7c64429f70265ba6aaa68d53608a3bb59f8e41c5ed194b3c88ac80913ce2d339'', NULLIF(@changes, N''''));
+    N''e9a254a771b7eafd4e7e4cf7584fb9f74266c262b20fb3039d0115796f9a283d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
