@@ -30,7 +30,6 @@ class Engine:
         self.timers = Timers(self.journal)
         self.locks = LockManager(self.journal, self.clock.now, self.timers)
         self.locks.weighs_group_waits = value(self, "send_wait_log") == "counts"
-        self.locks.group_timeout_dooms = value(self, "group_lock_timeout_dooms")
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
         self.access = Access(self.locks, self.meter)

@@ -15,6 +15,7 @@ from redial_broker.engine.errors import BATCH, SqlError, Wait
 from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.lock_modes import COMPATIBLE, combine
 from redial_broker.engine.state import SAME, derived, journaled, made, saved, state
+from redial_broker.engine.switches import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +91,14 @@ class Deadlock:
     waits: list[tuple[Transaction, Resource, str]]
 
 
+def _timed_out(session: Owner, key: LockKey) -> SqlError:
+    """Error 1222 of a wait for ``key``."""
+    error = SqlError(1222, state=TIMEOUT_STATES.get(key[0], 56))
+    if key[0] == "CONVERSATION_GROUP" and value(session.engine, "group_lock_timeout_dooms"):
+        error.aborts = BATCH
+    return error
+
+
 def _session_id(held: tuple[Transaction, str]) -> int:
     return held[0].owner.id
 
@@ -106,7 +115,6 @@ class LockManager(Part):
         "_journal",
         "_now",
         "deadlocks",
-        "group_timeout_dooms",
         "on_deadlock",
         "range_locks",
         "resources",
@@ -123,11 +131,7 @@ class LockManager(Part):
         ),
         derived("running", why="nobody runs between two steps"),
         made("_journal", "_now", "timers", "on_deadlock", hidden=SAME),
-        made(
-            "weighs_group_waits",
-            "group_timeout_dooms",
-            hidden="switches, which no statement changes",
-        ),
+        made("weighs_group_waits", hidden="a switch, which no statement changes"),
     )
 
     def __init__(self, journal: Journal, now: Callable[[], float], timers: Timers) -> None:
@@ -139,7 +143,6 @@ class LockManager(Part):
         self.deadlocks = 0
         self.range_locks = False  # until the first one, inserts need not look at gaps
         self.weighs_group_waits = True  # switch send_wait_log
-        self.group_timeout_dooms = False  # switch group_lock_timeout_dooms
         self.running: Owner | None = None  # the session that runs now: nobody else can ask or wait
         self.on_deadlock: Callable[[Deadlock], None] = lambda deadlock: None
 
@@ -183,7 +186,7 @@ class LockManager(Part):
         if timeout is None:
             timeout = transaction.owner.lock_timeout
         if timeout == 0:
-            raise self._timed_out(key)
+            raise _timed_out(transaction.owner, key)
         self._enqueue(resource, transaction, wanted, held is not None, timeout, quiet)
         if short and held is None:
             transaction.short_locks.append(key)
@@ -268,19 +271,12 @@ class LockManager(Part):
 
     def time_out(self, session: Owner) -> None:
         """The session's LOCK_TIMEOUT ran out: its statement fails with 1222."""
-        error = self._timed_out(session.wait.resource.key)
+        error = _timed_out(session, session.wait.resource.key)
         if session.wait.quiet:
             self._end_quietly(session, 1222)
             return
         self.cancel_wait(session)
         session.interrupt(error)
-
-    def _timed_out(self, key: LockKey) -> SqlError:
-        """Error 1222 of a wait for ``key``."""
-        error = SqlError(1222, state=TIMEOUT_STATES.get(key[0], 56))
-        if key[0] == "CONVERSATION_GROUP" and self.group_timeout_dooms:
-            error.aborts = BATCH
-        return error
 
     def _end_quietly(self, session: Owner, number: int) -> None:
         """The wait for an application lock is over without it; its statement runs again."""
