@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'fbbcc59ffebb7c3f9e9c0665077f128e81b08b97abeb4fa205aaedf2f40b54c6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c7d994ef76f8028ec890a58d3251815858245e115eaa55df15dd6dcf552e1f06'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'fbbcc59ffebb7c3f9e9c0665077f128e81b08b97abeb4fa205aaedf2f40b54c6');
+    VALUES (N'logging', N'0.1.0', N'c7d994ef76f8028ec890a58d3251815858245e115eaa55df15dd6dcf552e1f06');
 END;
 GO
