@@ -1,6 +1,7 @@
 /* F-277: Another transaction has the conversation group: does SEND under LOCK_TIMEOUT 500
-   fail with 1222, or wait?
-   Settles group_lock_timeout = 1222 | waits.
+   fail with 1222, or wait? And does that 1222, caught with XACT_ABORT OFF, leave a transaction that
+   can only roll back?
+   Settles group_lock_timeout = 1222 | waits; group_lock_timeout_dooms = false | true.
    Makes a database of its own and drops it; touches nothing else. */
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -61,21 +62,27 @@ SET @sql = CONCAT(N'BEGIN TRANSACTION; BEGIN CONVERSATION TIMER (''', @h,
 EXECUTE dbo.ProbeSecondSession @sql;
 WAITFOR DELAY '00:00:03';
 SET LOCK_TIMEOUT 500;
+SET XACT_ABORT OFF;
+BEGIN TRANSACTION;
 BEGIN TRY
     SEND ON CONVERSATION @h (0x01);
     SET @observed = N'waited';
 END TRY
 BEGIN CATCH
-    SET @observed = CONCAT(N'error ', ERROR_NUMBER());
+    SET @observed = CONCAT(N'error ', ERROR_NUMBER(), N', XACT_STATE ', XACT_STATE());
 END CATCH;
+IF @@TRANCOUNT > 0
+    ROLLBACK TRANSACTION;
 SET LOCK_TIMEOUT -1;
-SET @settles = CASE @observed WHEN N'error 1222' THEN N'group_lock_timeout=1222'
-                              WHEN N'waited' THEN N'group_lock_timeout=waits' END;
+SET @settles = CASE @observed
+    WHEN N'error 1222, XACT_STATE 1' THEN N'group_lock_timeout=1222;group_lock_timeout_dooms=false'
+    WHEN N'error 1222, XACT_STATE -1' THEN N'group_lock_timeout=1222;group_lock_timeout_dooms=true'
+    WHEN N'waited' THEN N'group_lock_timeout=waits' END;
 SELECT
     N'F-277' AS Fact,
     N'Another transaction has the conversation group: does SEND under LOCK_TIMEOUT 500' +
-        N' fail with 1222, or wait?' AS Question,
-    N'error 1222' AS Expected,
+        N' fail with 1222, or wait? And does 1222 doom?' AS Question,
+    N'error 1222, XACT_STATE 1' AS Expected,
     @observed AS Observed,
     @settles AS Settles,
     @@VERSION AS Version;

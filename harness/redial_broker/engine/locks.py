@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.differences import differs
-from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.errors import BATCH, SqlError, Wait
 from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.lock_modes import COMPATIBLE, combine
 from redial_broker.engine.state import SAME, derived, journaled, made, saved, state
+from redial_broker.engine.switches import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +89,14 @@ class Deadlock:
 
     victim: Transaction
     waits: list[tuple[Transaction, Resource, str]]
+
+
+def _timed_out(session: Owner, key: LockKey) -> SqlError:
+    """Error 1222 of a wait for ``key``."""
+    error = SqlError(1222, state=TIMEOUT_STATES.get(key[0], 56))
+    if key[0] == "CONVERSATION_GROUP" and value(session.engine, "group_lock_timeout_dooms"):
+        error.aborts = BATCH
+    return error
 
 
 def _session_id(held: tuple[Transaction, str]) -> int:
@@ -177,7 +186,7 @@ class LockManager(Part):
         if timeout is None:
             timeout = transaction.owner.lock_timeout
         if timeout == 0:
-            raise SqlError(1222, state=TIMEOUT_STATES.get(key[0], 56))
+            raise _timed_out(transaction.owner, key)
         self._enqueue(resource, transaction, wanted, held is not None, timeout, quiet)
         if short and held is None:
             transaction.short_locks.append(key)
@@ -262,12 +271,12 @@ class LockManager(Part):
 
     def time_out(self, session: Owner) -> None:
         """The session's LOCK_TIMEOUT ran out: its statement fails with 1222."""
-        state = TIMEOUT_STATES.get(session.wait.resource.key[0], 56)
+        error = _timed_out(session, session.wait.resource.key)
         if session.wait.quiet:
             self._end_quietly(session, 1222)
             return
         self.cancel_wait(session)
-        session.interrupt(SqlError(1222, state=state))
+        session.interrupt(error)
 
     def _end_quietly(self, session: Owner, number: int) -> None:
         """The wait for an application lock is over without it; its statement runs again."""

@@ -212,6 +212,14 @@ declare(
     "transaction).",
 )
 declare(
+    "group_lock_timeout_dooms",
+    (False, True),
+    "F-277",
+    "1222 of a verb that waited for a conversation group, caught with XACT_ABORT OFF, leaves a "
+    "transaction that can only roll back.",
+    "group_lock_timeout",
+)
+declare(
     "updlock_holdlock_hit",
     ("U", "X"),
     "F-274",

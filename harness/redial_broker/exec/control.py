@@ -22,6 +22,8 @@ from redial_broker.exec.options import (
 from redial_broker.exec.program import SWITCH
 from redial_broker.exec.registry import Run, compiles
 from redial_broker.exec.security import has_server_permission
+from redial_broker.exec.switches import value
+from redial_broker.ssb.savepoints import before_verbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,6 +208,12 @@ def rollback_transaction(session: SessionState, name: str | None) -> None:
     if name and transaction.name != name:
         if any(saved[0] == name for saved in transaction.savepoints):
             if transaction.doomed:
+                raise SqlError(3931)
+            if value(session.engine, "savepoint_over_verbs") == "refused" and before_verbs(
+                transaction, name
+            ):
+                session.engine.journal.save(transaction)
+                transaction.doomed = True
                 raise SqlError(3931)
             session.engine.transactions.rollback_to(transaction, name)
             return

@@ -171,3 +171,10 @@ declare(
     by_hand="On a database whose only data file is at its MAXSIZE: BEGIN TRANSACTION; in TRY an INSERT "
     "that gives 1105; in CATCH note XACT_STATE(). The same with a log file at its MAXSIZE for 9002.",
 )
+declare(
+    "savepoint_over_verbs",
+    ("undone", "refused"),
+    "F-333",
+    "ROLLBACK to a savepoint takes back BEGIN DIALOG, SEND and END CONVERSATION like rows, or is "
+    "refused over them and leaves a transaction that can only roll back; RECEIVE it takes back.",
+)

@@ -25,7 +25,8 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
-    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no row is to blame. */
+    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
+       row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [audit].[usp_RehearseLanding] @conversationId, @handle, @rows;

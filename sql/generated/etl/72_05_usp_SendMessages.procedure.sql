@@ -11,10 +11,11 @@ WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
-   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
-   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
-   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
+   have in common. Each message has its copy, as in usp_Send. A dialog found dead is replaced, so a key's
+   messages are on one dialog: in a transaction of its own all is undone and sent again (bounded). In the
+   caller's that key is sent on a new dialog, for SEND holds what it has sent on: a dialog is dead before
+   the key's first message. An error behind the first SEND there leaves a transaction that can only roll
+   back. No savepoint: whether one takes back SEND is nowhere said (F-333), and distributed ones have none.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
     SET NOCOUNT ON;
@@ -23,9 +24,6 @@ BEGIN
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
-    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
-    DECLARE @saved bit = 0;
     /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
     DECLARE @keys TABLE
     (
@@ -42,7 +40,8 @@ BEGIN
     DECLARE @conversationKey nvarchar(200);
     DECLARE @deadHandle uniqueidentifier;
     DECLARE @handle uniqueidentifier;
-    DECLARE @ordinal int;
+    DECLARE @ordinal int = NULL;
+    DECLARE @last int = NULL;           /* the last message that is in the transaction */
     DECLARE @messageType sysname;
     DECLARE @body varbinary(max);
     DECLARE @messageKey nvarchar(200);
@@ -64,30 +63,28 @@ BEGIN
     INSERT INTO @ids (Ordinal, MessageId)
     SELECT m.Ordinal, ISNULL(m.MessageId, NEWID()) FROM @messages AS m;
 
-    /* -- 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces
-             one key's dialog, and five more for those another session replaces meanwhile) -- */
+    /* -- 3  All of it; once more when a dialog is found dead (bounded: every attempt replaces one
+             key's dialog, and five more for those another session replaces meanwhile) -- */
     WHILE 1 = 1
     BEGIN
         SET @attempt = @attempt + 1;
 
         BEGIN TRY
-            SELECT @keyNumber = 1, @handle = NULL;
+            SET @handle = NULL;
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
                 BEGIN TRANSACTION;
-            END
-            ELSE
-            BEGIN
-                SAVE TRANSACTION @savepoint;
-                SET @saved = 1;
             END;
 
             /* -- 3.1  R of every key, in the order of the keys: two batches cannot deadlock over R -- */
-            WHILE @keyNumber <= @keyCount
+            WHILE 1 = 1
             BEGIN
-                SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
+                SELECT TOP (1) @keyNumber = k.KeyNumber, @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
+                FROM @keys AS k WHERE k.Handle IS NULL
+                ORDER BY k.KeyNumber;
+                IF @@ROWCOUNT = 0
+                    BREAK;
 
                 SET @handle = NULL;
                 EXECUTE [etl].[usp_AcquireConversation]
@@ -97,12 +94,11 @@ BEGIN
                     @handle = @handle OUTPUT;
 
                 UPDATE @keys SET Handle = @handle, ConversationKey = @conversationKey, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
-                SET @keyNumber = @keyNumber + 1;
             END;
 
             /* -- 3.2  The messages, by seeks on the type's primary key: a cursor would be closed by a
                        ROLLBACK or a caller's CURSOR_CLOSE_ON_COMMIT, or copy every body first --- */
-            SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m);
+            SET @ordinal = ISNULL(@ordinal, (SELECT MIN(m.Ordinal) FROM @messages AS m));
             WHILE @ordinal IS NOT NULL
             BEGIN
                 SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
@@ -128,6 +124,7 @@ BEGIN
 
                 /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
                 SET XACT_ABORT ON;
+                SET @last = @ordinal;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
@@ -157,25 +154,27 @@ BEGIN
 
             IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* A caller who catches our error and commits must not commit half a batch. XACT_ABORT ON:
-               where this is refused (in INSERT ... EXECUTE, F-335) it dooms the transaction. */
-            IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
-            BEGIN
-                SET XACT_ABORT ON;
-                ROLLBACK TRANSACTION @savepoint;
-                IF @callerAborts = 0
-                    SET XACT_ABORT OFF;
-            END;
 
-            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
+            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. In the caller's
+               transaction not behind a message of this key: it would be split over two dialogs. */
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
-               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+               OR (@ownsTransaction = 0
+                   AND (XACT_STATE() <> 1
+                        OR @last IS NOT NULL))
+            BEGIN
+                IF @last IS NOT NULL
+                    SET XACT_ABORT ON;  /* a caller who goes on must not commit half a batch */
                 THROW;
+            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
-            IF @error <> 2627
-                UPDATE @keys SET DeadHandle = ISNULL(@handle, '00000000-0000-0000-0000-000000000000') WHERE KeyNumber = @keyNumber;
+            UPDATE @keys
+            SET DeadHandle = CASE WHEN @error = 2627 THEN DeadHandle ELSE ISNULL(@handle, '00000000-0000-0000-0000-000000000000') END
+            WHERE KeyNumber = @keyNumber;
+            IF @ownsTransaction = 1
+                SELECT @ordinal = NULL, @last = NULL;
+            UPDATE @keys SET Handle = NULL WHERE @ownsTransaction = 1 OR KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;

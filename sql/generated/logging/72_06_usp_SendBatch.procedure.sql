@@ -13,8 +13,8 @@ AS
 /* Sends a batch: all messages or none, in the order of their ordinals, in one round trip. Returns 0 and
    one row: MessagesSent, DialogsUsed, Replays (how often all was done again because a dialog was found
    dead), FirstOrdinal, LastOrdinal (NULL for an empty batch, which is no error).
-   In the caller's transaction it sends behind a savepoint, so an error that leaves the transaction
-   alive leaves nothing of the batch in it; see usp_SendMessages. */
+   An error that leaves the caller's transaction alive leaves nothing of the batch in it; see
+   usp_SendMessages. */
 BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */

@@ -16,6 +16,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
+    DECLARE @copies int;
+
     DECLARE @since datetime2(3) = SYSUTCDATETIME();
     DECLARE @seconds int = 0;
     DECLARE @delay char(8);
@@ -25,6 +27,12 @@ BEGIN
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
+            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            SELECT @copies = COUNT(*)
+            FROM @rows AS r
+            INNER JOIN [logging].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
             EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
             ROLLBACK TRANSACTION;
             BREAK;

@@ -23,18 +23,18 @@ def exhausted_and_clean(scenario: Scenario) -> None:
 @pytest.mark.parametrize("key", ["application", "spid"])
 @pytest.mark.parametrize("caller", CALLERS)
 def test_a_dialog_removed_at_any_moment_splits_and_loses_no_batch(key, caller):
-    """Design 3.3: rolled back to its savepoint, or whole, and replayed on one new dialog."""
+    """Rolled back whole and replayed, or, in the caller's transaction, that key on a new dialog."""
     exhausted_and_clean(dead_in_mid_batch(key, caller))
 
 
 @pytest.mark.parametrize("caller", ["own transaction", "caller that goes on"])
 @pytest.mark.parametrize(
     "switches",
-    [{"broker_error_dooms": True}, {"savepoint_locks": "released"}],
-    ids=["dooms", "locks released"],
+    [{"broker_error_dooms": True}, {"savepoint_over_verbs": "refused"}],
+    ids=["dooms", "no savepoint over SEND"],
 )
 def test_neither_does_it_where_the_unknown_facts_are_otherwise(caller, switches):
-    """F-131 and F-320 under their other values."""
+    """F-131 and F-333 under their other values."""
     exhausted_and_clean(dead_in_mid_batch("application", caller, switches=switches))
 
 
@@ -60,7 +60,7 @@ def test_two_batches_whose_keys_cross_do_not_deadlock():
 @pytest.mark.parametrize(
     ("mutant", "caller", "found"),
     [
-        ("batch_without_savepoint", "caller that goes on", "message doubled"),
+        ("batch_from_the_start", "caller that goes on", "message doubled"),
     ],
 )
 def test_the_search_finds_what_the_procedure_guards_against(mutant, caller, found):

@@ -142,3 +142,39 @@ def test_recording_a_failed_attempt_waits_for_no_other_conversations_row():
     reader.execute(record.format("22222222-2222-2222-2222-222222222222"))
     other.execute("ROLLBACK TRANSACTION;")
     assert lab.rows("SELECT Attempts FROM audit.PoisonAttempt;") == [(2,)]
+
+
+@pytest.mark.parametrize("readers", [1, 4])
+@pytest.mark.parametrize("processing", ["land", "hook"])
+@pytest.mark.parametrize("hint", ["HOLDLOCK", "UPDLOCK"])
+def test_senders_copies_that_somebody_locks_are_waited_for_holding_nothing(
+    processing, readers, hint
+):
+    """1. Somebody reads a copy by hand and leaves his transaction open, for half an hour. 2. He ends
+    it: all lands; until then nobody was to blame, and the queue stays on.
+    """
+    target = {"processing": processing, "readers": readers, "receive_wait_ms": 0}
+    lab = Lab(configured(target=target))
+    if processing == "hook":
+        hook(lab)
+    pause(lab)
+    three(lab)
+    reader = Client(lab)
+    reader.execute(
+        f"BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.SentMessage WITH ({hint}, ROWLOCK) "
+        "WHERE MessageSequence = 1;"
+    )
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(1800)
+    assert (queue_is_on(lab), dead(lab)) == (True, [])
+    assert lab.rows("SELECT 1 FROM audit.PoisonAttempt WHERE Attempts > 0;") == []
+    assert len(lab.errors()) <= readers, "each gives up its RECEIVE once"
+    Client(lab).execute(  # 1222 while a reader holds the dialog
+        "SET LOCK_TIMEOUT 0; DECLARE @h uniqueidentifier = (SELECT ce.conversation_handle "
+        "FROM sys.conversation_endpoints AS ce WHERE ce.is_initiator = 0); "
+        "BEGIN TRANSACTION; BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3600; ROLLBACK TRANSACTION;"
+    )
+    reader.execute("COMMIT TRANSACTION;")
+    lab.advance(120)
+    assert (done(lab) if processing == "hook" else lab.bodies()) == [b"\x01", b"\x66", b"\x03"]
+    assert lab.rows("SELECT 1 FROM audit.SentMessage;") == [] and dead(lab) == []

@@ -235,7 +235,7 @@ def test_in_a_callers_transaction_it_is_part_of_it(key, abort):
 
 
 @row_keys
-@switched("broker_error_dooms", "savepoint_locks")
+@switched("broker_error_dooms", "savepoint_over_verbs")
 @pytest.mark.parametrize("own", [True, False], ids=["its own transaction", "the caller's"])
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 def test_a_dead_dialog_replays_the_batch_whole_on_one_new_dialog(key, switches, own, abort):
@@ -275,17 +275,46 @@ def test_an_error_that_leaves_the_transaction_alive_leaves_nothing_of_the_batch_
     stage.is_clean()
 
 
-def test_a_distributed_transaction_is_refused_and_nothing_sent():
-    """627 comes from SAVE TRANSACTION itself; the embedded broker has no distributed transactions,
-    so this is the fact the header of usp_SendMessages states, and only its text is looked at."""
+MIDDLE = (
+    "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1); BEGIN TRY {} END TRY "
+    "BEGIN CATCH IF ERROR_NUMBER() <> 1222 THROW; SELECT XACT_STATE(); END CATCH; "
+    "IF XACT_STATE() = 1 COMMIT; ELSE ROLLBACK;"
+)
+
+
+@switched("group_lock_timeout_dooms", "savepoint_over_verbs")
+@pytest.mark.parametrize(("bodies", "left"), [(["01", "02"], -1), (["02"], 1)])
+def test_an_error_in_the_middle_leaves_nothing_of_the_batch_to_commit(bodies, left, switches):
+    """1 Somebody holds the dialog of key b. 2 T1 sends to a, then to b, which fails; it catches that
+    and commits if it can: all of it or nothing. An error before the first SEND dooms nothing.
+    """
+    stage = Stage("application", switches)
+    t1 = stage.caller()
+    t1.does(batch(stage, "00", "00", keys=["a", "b"]))
+    ((handle,),) = stage.dba.rows(
+        "SELECT Handle FROM audit.SessionConversations WHERE ConversationKey = N'b';"
+    )
+    holder = stage.caller()
+    holder.does(f"BEGIN TRANSACTION; BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 900;")
+    keys = ["a", "b"][-len(bodies) :]
+    rows = t1.rows("SET LOCK_TIMEOUT 0;" + MIDDLE.format(batch(stage, *bodies, keys=keys)))
+    alive = left == 1 and not switches["group_lock_timeout_dooms"]
+    assert rows == [(1 if alive else -1,)]
+    holder.does("ROLLBACK;")
+    assert (stage.orders(), stage.landed()) == ([1] if alive else [], ["00", "00"])
+    stage.is_clean()
+
+
+def test_a_batch_takes_no_savepoint():
+    """A distributed transaction refuses one (627), and whether it takes SEND back is unknown."""
     stage = Stage()
     ((text,),) = stage.dba.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_SendMessages'));")
-    assert "627" in text
+    assert not re.search(r"SAVE\s+TRAN", text)
 
 
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 def test_its_row_can_be_caught_by_insert_execute(abort):
-    """1 Key b's dialog dies. 2 T1 catches the answer of a batch over a and b in a table (F-335)."""
+    """1 Key b's dialog dies. 2 T1 catches the answer of a batch over a and b in a table."""
     stage = Stage("application")
     t1 = stage.caller()
     t1.does("CREATE TABLE dbo.Answer (a int, b int, c int, d int, e int);")

@@ -47,6 +47,7 @@ WHY: dict[str, str] = {
     "F-366": "the sender's side accounts for the message either way",
     "F-367": "follows from F-118 at its worst: every rollback counts",
     "F-473": "follows from F-118 at its worst; F-487 is the switch in it",
+    "F-604": "follows from F-118 at its worst; F-277 has the switches in it",
     "F-343": "the worse reading is taken: every rollback counts towards the five",
     "F-342": "a matter of seconds: no promise has a time in it",
     # ------------------------------------------------------------------ upgrades and removal
