@@ -35,9 +35,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''), 1, 1, N'') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''), 1, 1, N'') AS MessageKey, STUFF(NULLIF(r.MessageId, N''), 1, 1, N'') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''), 1, 1, N'') AS MessageType, STUFF(NULLIF(r.MessageKey, N''), 1, 1, N'') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''), 1, 1, N'') AS MessageId,
             CASE WHEN r.Body LIKE N'%[^A-Za-z0-9+/=]%' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N'=', r.Body) = 0 THEN 1

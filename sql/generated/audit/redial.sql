@@ -3054,9 +3054,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'''') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType, STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
             CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
@@ -8423,10 +8423,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''68173ad8960fed9efd965b73ee9255d4103ad07821ed9c4020a1c7328ee146ef''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''68173ad8960fed9efd965b73ee9255d4103ad07821ed9c4020a1c7328ee146ef'');
+    VALUES (N''audit'', N''0.1.0'', N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8501,7 +8501,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''68173ad8960fed9efd965b73ee9255d4103ad07821ed9c4020a1c7328ee146ef'', NULLIF(@changes, N''''));
+    N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

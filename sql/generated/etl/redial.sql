@@ -3131,9 +3131,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'''') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType, STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
             CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
@@ -8697,10 +8697,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''e49a50b449997127f2f611d7b351fdf1324c2ba3a34561217df2ec57109ddfa1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''42f17cdf54de8eb16fe252215fea98815a2271f2e56102c675e9c83bd289b9e6''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''e49a50b449997127f2f611d7b351fdf1324c2ba3a34561217df2ec57109ddfa1'');
+    VALUES (N''etl'', N''0.1.0'', N''42f17cdf54de8eb16fe252215fea98815a2271f2e56102c675e9c83bd289b9e6'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8890,7 +8890,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''e49a50b449997127f2f611d7b351fdf1324c2ba3a34561217df2ec57109ddfa1'', NULLIF(@changes, N''''));
+    N''42f17cdf54de8eb16fe252215fea98815a2271f2e56102c675e9c83bd289b9e6'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2973,9 +2973,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'''') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType, STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
             CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
@@ -8047,10 +8047,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''e1218ca5dfac4c62634f390d953a355ec4d940fd9bafe963b5f54ce399b46c10''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''8a6f6cd6241a0ef4a47b85715636cc81cbf9428d60f11a084f2cd6f2a007ae3d''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''e1218ca5dfac4c62634f390d953a355ec4d940fd9bafe963b5f54ce399b46c10'');
+    VALUES (N''logging'', N''0.1.0'', N''8a6f6cd6241a0ef4a47b85715636cc81cbf9428d60f11a084f2cd6f2a007ae3d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8240,7 +8240,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''e1218ca5dfac4c62634f390d953a355ec4d940fd9bafe963b5f54ce399b46c10'', NULLIF(@changes, N''''));
+    N''8a6f6cd6241a0ef4a47b85715636cc81cbf9428d60f11a084f2cd6f2a007ae3d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -3207,9 +3207,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'''') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType, STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
             CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
@@ -8658,10 +8658,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0e4af9bec2ae3218bfb0582e3b4d0515592962253d20297540e2941849309cd5''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''8fb6e80e16405e01028501a22e5d4bd81e3daef888aff2f7a063a12620ed21f6''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''0e4af9bec2ae3218bfb0582e3b4d0515592962253d20297540e2941849309cd5'');
+    VALUES (N''orders'', N''0.1.0'', N''8fb6e80e16405e01028501a22e5d4bd81e3daef888aff2f7a063a12620ed21f6'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8849,7 +8849,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0e4af9bec2ae3218bfb0582e3b4d0515592962253d20297540e2941849309cd5'', NULLIF(@changes, N''''));
+    N''8fb6e80e16405e01028501a22e5d4bd81e3daef888aff2f7a063a12620ed21f6'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

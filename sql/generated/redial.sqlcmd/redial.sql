@@ -3063,9 +3063,9 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
-            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
-            r.Strange, r.Most, r.NoText,
+        SELECT r.OrdinalKind, r.Strange, r.Most, r.NoText, NULLIF(r.Ordinal, N'''') AS Ordinal,
+            STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType, STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey,
+            STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
             CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
@@ -8434,10 +8434,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d0172f7b3a6e5e01cddba32381420430522a14a9d4ef592f4991a5927cbef5ae''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3263a42bf27bb76d057290e279a286db8386c0876161ded2669954fb2654ebd3''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''d0172f7b3a6e5e01cddba32381420430522a14a9d4ef592f4991a5927cbef5ae'');
+    VALUES (N''$(name)'', N''0.1.0'', N''3263a42bf27bb76d057290e279a286db8386c0876161ded2669954fb2654ebd3'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8512,7 +8512,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d0172f7b3a6e5e01cddba32381420430522a14a9d4ef592f4991a5927cbef5ae'', NULLIF(@changes, N''''));
+    N''3263a42bf27bb76d057290e279a286db8386c0876161ded2669954fb2654ebd3'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
