@@ -267,7 +267,11 @@ WHERE r.name COLLATE Latin1_General_BIN2 IN (SELECT n.Name FROM @names AS n)
 /* event notifications */
 SELECT en.name, en.parent_class, OBJECT_NAME(NULLIF(en.parent_id, 0)) AS queue, en.service_name, e.type_desc,
     CASE WHEN en.broker_instance = CONVERT(nvarchar(36), d.service_broker_guid) OR en.broker_instance = N'current database' THEN N''
-         ELSE en.broker_instance END AS broker
+         ELSE en.broker_instance END AS broker,
+    CASE WHEN HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL') = 1
+          AND (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+               WHERE ce.is_initiator = 1 AND ce.far_service = en.service_name AND ce.state IN ('SO', 'CO'))
+            < (SELECT COUNT(*) FROM sys.event_notifications AS n WHERE n.service_name = en.service_name) THEN 0 ELSE 1 END AS lives
 FROM sys.event_notifications AS en
 INNER JOIN sys.databases AS d ON d.database_id = DB_ID()
 LEFT JOIN sys.events AS e ON e.object_id = en.object_id

@@ -12,7 +12,13 @@ RING_BUFFER = (
 )
 """system_health keeps the last reports in memory (page on the system_health session)."""
 
-_LOCKS = {"keylock": "KEY", "objectlock": "OBJECT", "ridlock": "RID", "pagelock": "PAGE"}
+_LOCKS = {
+    "keylock": "KEY",
+    "objectlock": "OBJECT",
+    "ridlock": "RID",
+    "pagelock": "PAGE",
+    "xactlock": "XACT",
+}
 
 
 def sentences(ring_buffer: str | None, schema: str) -> list[str]:
@@ -52,7 +58,8 @@ def _process(process: Element) -> str:
 def _resource(resource: Element, names: dict[str, str]) -> str:
     """``KEY U of SessionConversations: held by ..., waited for by ...``."""
     kind = resource.get("subresource") or _LOCKS.get(resource.tag, resource.tag)
-    table = (resource.get("objectname") or "").rpartition(".")[2]
+    under = resource.find("UnderlyingResource/*")  # of an xactlock: the row it is about
+    table = ((resource if under is None else under).get("objectname") or "").rpartition(".")[2]
     owners = [
         f"{names.get(o.get('id', ''), '?')} holds {o.get('mode')}"
         for o in resource.findall("owner-list/owner")

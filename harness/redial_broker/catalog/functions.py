@@ -361,7 +361,7 @@ def index_property(session: SessionState, number: int, name: str, which: str) ->
         "INDEXID": index.index_id,
         "ISCLUSTERED": int(index.clustered),
         "ISUNIQUE": int(index.unique),
-        "ISDISABLED": 0,
+        "ISDISABLED": int(index.disabled),
         "ISHYPOTHETICAL": 0,
         "ISSTATISTICS": 0,
         "ISPADINDEX": 0,

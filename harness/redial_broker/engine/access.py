@@ -87,6 +87,8 @@ class Access:
         found: list[tuple[IndexKey, RowValues]] = []
         exact = index.unique and len(prefix) == len(index.columns) and bool(index.columns)
         visit = self._visit_past if mode.snapshot else self._visit
+        if mode.qualify:
+            visit = self._visit_qualified
         if exact and mode.ranges and mode.hinted and mode.lock == "U":
             hit = value(transaction.owner.engine, "updlock_holdlock_hit")
             mode = replace(mode, lock=hit) if hit != "U" else mode
@@ -217,6 +219,27 @@ class Access:
                 self._give_back(transaction, taken)
             return key, None
         return row_key, row
+
+    def _visit_qualified(
+        self,
+        transaction: Transaction,
+        index: Index,
+        key: IndexKey,
+        mode: ReadMode,
+        accept: Accept | None,
+        covered: bool,
+        ranged: bool,
+    ) -> tuple[IndexKey, RowValues | None]:
+        """One entry of a change under optimized locking: passed over without a lock where its
+        committed row does not qualify ("Optimized locking", lock after qualification); else locked,
+        waited for and looked at again.
+        """
+        found = _committed(transaction, index, key)
+        if found is not MISSING and not index.clustered:
+            found = _committed(transaction, index.table.rows, found)
+        if found is MISSING or (accept is not None and not accept(found)):
+            return key, None
+        return self._visit(transaction, index, key, mode, accept, covered, ranged)
 
     def _visit_past(
         self,
@@ -444,6 +467,14 @@ def _in_pieces(
         if len(piece) < _PIECE:
             return
         start, inclusive = piece[-1], (False, inclusive[1])
+
+
+def _committed(transaction: Transaction, index: Index, key: IndexKey) -> Any:
+    """The newest committed value at ``key``, or the transaction's own; MISSING where there is none."""
+    writer = index.writers.get(key)
+    if writer is not None and writer[0] is not transaction:
+        return writer[1]
+    return index.entries.get(key, MISSING)
 
 
 def _following(index: Index, key: IndexKey, itself: bool = False) -> IndexKey:

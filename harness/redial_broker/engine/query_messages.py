@@ -345,11 +345,16 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     8158: (16, "'%s' has more columns than were specified in the column list."),
     8159: (16, "'%s' has fewer columns than were specified in the column list."),
     8164: (16, "An INSERT EXEC statement cannot be nested."),
+    8153: (10, "Warning: Null value is eliminated by an aggregate or other SET operation."),
     8622: (
         16,
         "Query processor could not produce a query plan because of the hints defined in "
         "this query. Resubmit the query without specifying any hints and without using SET "
         "FORCEPLAN.",
+    ),
+    8625: (
+        10,
+        "Warning: The join order has been enforced because a local join hint is used.",
     ),
     8672: (
         16,

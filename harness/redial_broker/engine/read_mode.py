@@ -28,6 +28,8 @@ class ReadMode:
     what has changed since."""
     hinted: bool = False
     """U comes from UPDLOCK, not from a change."""
+    qualify: bool = False
+    """A change looks at committed rows without a lock, and locks those that qualify."""
 
 
 _ISOLATION = {
@@ -39,10 +41,16 @@ _ISOLATION = {
 }
 
 
-def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool) -> ReadMode:
+_LOCKING = {"UPDLOCK", "XLOCK", "READCOMMITTEDLOCK", "TABLOCK", "TABLOCKX"}
+
+
+def read_mode(
+    isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool, optimized: bool = False
+) -> ReadMode:
     """The mode of a table reference from the session's isolation level and its upper-case hints.
 
-    write: the reference is the target of an UPDATE or DELETE. Raises SqlError 650 for READPAST in
+    write: the reference is the target of an UPDATE or DELETE. optimized: locking is (its page: under
+    RCSI a change without hints that lock qualifies rows first). Raises SqlError 650 for READPAST in
     the wrong isolation level (table hints page; the error is raised when the table is read).
     """
     for hint, level in (
@@ -72,6 +80,8 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
         and "READCOMMITTEDLOCK" not in hints
     ):
         mode = replace(mode, lock=None, versioned=True, readpast=False)
+    if optimized and rcsi and write and isolation == "read committed" and not hints & _LOCKING:
+        mode = replace(mode, qualify=True)
     if "NOWAIT" in hints:
         mode = replace(mode, nowait=True)
     return mode

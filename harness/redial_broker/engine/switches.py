@@ -189,6 +189,14 @@ declare(
     "those it was the first to take.",
 )
 declare(
+    "optimized_locking",
+    ("off", "on"),
+    "F-548",
+    "Under RCSI an UPDATE or DELETE without hints that lock passes over rows whose committed version "
+    "does not qualify, without waiting for whoever is changing them (2025, Managed Instance).",
+    "optimized_locking",
+)
+declare(
     "savepoint_locks",
     ("kept", "released"),
     "F-320",

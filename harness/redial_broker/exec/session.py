@@ -13,6 +13,7 @@ from redial_broker.engine.errors import NotSupported, SqlError, Wait
 from redial_broker.engine.ids import stream_guid
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
+from redial_broker.engine.messages import MESSAGES
 from redial_broker.engine.state import SAME, also, made, rarely, saved, state
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import Message, ResultColumn
@@ -412,6 +413,10 @@ class SessionState(Part):
         line = frame.program.infos[frame.pc].line if frame else 1
         name = frame.program.name if frame else ""
         self.sink.message(Message(number, severity, state, text, name, line))
+
+    def warn(self, number: int) -> None:
+        """A warning of the server's own, of severity 10."""
+        self.info(MESSAGES[number][1], 10, number)
 
     # ------------------------------------------------------------------ waiting
     def begin_wait(self, record: Any) -> None:

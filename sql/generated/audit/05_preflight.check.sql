@@ -259,11 +259,16 @@ INNER JOIN sys.objects AS o
             AND o.parent_object_id <> ISNULL(OBJECT_ID(N'[audit].' + QUOTENAME(k.Name), N'U'), 0)))
 WHERE ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
               WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END, N'') <> k.Kind
-   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+   OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+       AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = o.object_id
+                         AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N'P')
+                AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -284,7 +289,7 @@ IF @foreigners > 0
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N'There already, and not made by Redial: ', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N' and ', @foreigners - 5, N' more') ELSE N'' END,
         N'. A deployment would replace it and a removal drop it.'),
-        N'a schema of its own for configuration audit ([schema] in its file), render, deploy; or rename what is there.');
+        N'a schema of its own for configuration audit ([schema] in its file), render, deploy; or rename what is there. Only if it is Redial''s and has lost its mark: EXECUTE [audit].[usp_Mark] N''TABLE'', N''its name''; (or TYPE).');
 
 /* -- 7  Message types, contract and services are the whole database's. Ours may share a type or a contract
          with others, who keep its validation; a contract cannot be altered; a service is one's own. Names

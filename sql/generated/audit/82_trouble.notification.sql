@@ -10,6 +10,7 @@ IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
 IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
            WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') AND n.name = N'redial_audit_trouble')
     DROP EVENT NOTIFICATION [redial_audit_trouble] ON QUEUE [audit].[TargetQueue];
+
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'redial/audit/trouble')

@@ -24,7 +24,7 @@ RETURN
             WHEN e.[type] <> 5 THEN N'the element must be an object'
             WHEN p.Strange > 0 THEN N'has a property that is none of: ordinal, type, body, key, id'
             WHEN p.Most > 1 THEN N'has a property twice'
-            WHEN p.Ordinal IS NULL THEN N'ordinal is missing'
+            WHEN p.OrdinalKind <= 0 THEN N'ordinal is missing'
             WHEN p.OrdinalKind <> 2 OR TRY_CONVERT(int, p.Ordinal) IS NULL
                 THEN N'ordinal must be a whole number from -2147483648 to 2147483647'
             WHEN p.NoText > 0 THEN N'type, body, key and id must be strings or null'
@@ -35,9 +35,10 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT r.Ordinal, r.OrdinalKind, r.MessageType, r.MessageKey, r.MessageId, r.Strange, r.Most, r.NoText,
-            CASE WHEN r.Body IS NULL THEN 1
-                 WHEN r.Body LIKE N'%[^A-Za-z0-9+/=]%' COLLATE Latin1_General_BIN2 THEN 0
+        SELECT NULLIF(r.Ordinal, N'') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''), 1, 1, N'') AS MessageType,
+            STUFF(NULLIF(r.MessageKey, N''), 1, 1, N'') AS MessageKey, STUFF(NULLIF(r.MessageId, N''), 1, 1, N'') AS MessageId,
+            r.Strange, r.Most, r.NoText,
+            CASE WHEN r.Body LIKE N'%[^A-Za-z0-9+/=]%' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N'=', r.Body) = 0 THEN 1
                  WHEN CHARINDEX(N'=', r.Body) = DATALENGTH(r.Body) / 2 THEN 1
@@ -46,12 +47,13 @@ RETURN
         FROM
         (
             SELECT
-                MAX(CASE WHEN v.[key] = N'ordinal' THEN v.[value] END) AS Ordinal,
-                MAX(CASE WHEN v.[key] = N'ordinal' THEN v.[type] END) AS OrdinalKind,
-                MAX(CASE WHEN v.[key] = N'type' THEN v.[value] END) AS MessageType,
-                MAX(CASE WHEN v.[key] = N'body' THEN v.[value] END) AS Body,
-                MAX(CASE WHEN v.[key] = N'key' THEN v.[value] END) AS MessageKey,
-                MAX(CASE WHEN v.[key] = N'id' THEN v.[value] END) AS MessageId,
+                MAX(CASE WHEN v.[key] = N'ordinal' AND v.[type] <> 0 THEN v.[value] ELSE N'' END) AS Ordinal,
+                MAX(CASE v.[key] WHEN N'ordinal' THEN v.[type] ELSE -1 END) AS OrdinalKind,
+                MAX(CASE WHEN v.[key] = N'body' AND v.[type] <> 0 THEN v.[value] ELSE N'' END) AS Body,
+                /* A mark before what is given: a NULL in an aggregate warns every caller (8153). */
+                MAX(CASE WHEN v.[key] = N'type' AND v.[type] <> 0 THEN N'=' + v.[value] ELSE N'' END) AS MessageType,
+                MAX(CASE WHEN v.[key] = N'key' AND v.[type] <> 0 THEN N'=' + v.[value] ELSE N'' END) AS MessageKey,
+                MAX(CASE WHEN v.[key] = N'id' AND v.[type] <> 0 THEN N'=' + v.[value] ELSE N'' END) AS MessageId,
                 SUM(CASE WHEN v.[key] IN (N'ordinal', N'type', N'body', N'key', N'id') THEN 0 ELSE 1 END) AS Strange,
                 COUNT(*) - COUNT(DISTINCT v.[key]) + 1 AS Most,
                 SUM(CASE WHEN v.[key] <> N'ordinal' AND v.[type] NOT IN (0, 1) THEN 1 ELSE 0 END) AS NoText

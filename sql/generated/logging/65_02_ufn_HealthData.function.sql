@@ -43,6 +43,23 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N'index missing', CONCAT(N'logging', N'.', n.TableName), n.IndexName,
+        N'Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.', NULL
+    FROM (SELECT t.name AS TableName, CONCAT(N'PK_', t.name) AS IndexName
+          FROM sys.tables AS t
+          INNER JOIN sys.extended_properties AS ep
+              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+          WHERE t.schema_id = SCHEMA_ID(N'logging')
+          UNION ALL
+          SELECT v.TableName, v.IndexName
+          FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), (N'SendLedger', N'IX_SendLedger_SentUtc'),
+                       (N'Inbox', N'IX_Inbox_ReceivedUtc')) AS v(TableName, IndexName)) AS n
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(n.TableName)), N'U') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, 'IsDisabled'), 1) = 1;      /* NULL: there is none */
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */

@@ -306,11 +306,16 @@ INNER JOIN sys.objects AS o
             AND o.parent_object_id <> ISNULL(OBJECT_ID(N''[logging].'' + QUOTENAME(k.Name), N''U''), 0)))
 WHERE ISNULL(CASE o.type WHEN ''U'' THEN N''TABLE'' WHEN ''SQ'' THEN N''QUEUE'' WHEN ''P'' THEN N''PROCEDURE'' WHEN ''V'' THEN N''VIEW''
               WHEN ''TR'' THEN N''TRIGGER'' WHEN ''IF'' THEN N''FUNCTION'' WHEN ''TF'' THEN N''FUNCTION'' WHEN ''FN'' THEN N''FUNCTION'' END, N'''') <> k.Kind
-   OR NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+   OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made'')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %''))
+       AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = o.object_id
+                         AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+              WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N''P'')
+                AND sm.[definition] LIKE N''%* Redial [0-9]%, configuration %'')))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -356,7 +361,7 @@ IF @foreigners > 0
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N''There already, and not made by Redial: '', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N'' and '', @foreigners - 5, N'' more'') ELSE N'''' END,
         N''. A deployment would replace it and a removal drop it.''),
-        N''a schema of its own for configuration logging ([schema] in its file), render, deploy; or rename what is there.'');
+        N''a schema of its own for configuration logging ([schema] in its file), render, deploy; or rename what is there. Only if it is Redial''''s and has lost its mark: EXECUTE [logging].[usp_Mark] N''''TABLE'''', N''''its name''''; (or TYPE).'');
 
 /* -- 7  Message types, contract and services are the whole database''s. Ours may share a type or a contract
          with others, who keep its validation; a contract cannot be altered; a service is one''s own. Names
@@ -1321,6 +1326,10 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[logging].[InitiatorQueue]''))
+    EXECUTE [logging].[usp_Mark] N''QUEUE'', N''InitiatorQueue'';      /* taken away by hand */
 IF OBJECT_ID(N''[logging].[TargetQueue]'', N''SQ'') IS NULL
 BEGIN
     BEGIN TRANSACTION;
@@ -1329,6 +1338,10 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N''QUEUE'', N''TargetQueue'';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+                 AND ep.major_id = OBJECT_ID(N''[logging].[TargetQueue]''))
+    EXECUTE [logging].[usp_Mark] N''QUEUE'', N''TargetQueue'';      /* taken away by hand */
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'60_services.service.sql', 4, NULL, NULL,
@@ -1983,6 +1996,23 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''index missing'', CONCAT(N''logging'', N''.'', n.TableName), n.IndexName,
+        N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
+    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
+          FROM sys.tables AS t
+          INNER JOIN sys.extended_properties AS ep
+              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE t.schema_id = SCHEMA_ID(N''logging'')
+          UNION ALL
+          SELECT v.TableName, v.IndexName
+          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
+                       (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
+    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[logging]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
+    WHERE t.Id IS NOT NULL
+      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -2334,6 +2364,9 @@ AS
    transaction that received it (F-115), so every conversion is a TRY_ one. */
 BEGIN
     SET NOCOUNT ON;
+    /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
+    SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
 
@@ -2927,7 +2960,7 @@ RETURN
             WHEN e.[type] <> 5 THEN N''the element must be an object''
             WHEN p.Strange > 0 THEN N''has a property that is none of: ordinal, type, body, key, id''
             WHEN p.Most > 1 THEN N''has a property twice''
-            WHEN p.Ordinal IS NULL THEN N''ordinal is missing''
+            WHEN p.OrdinalKind <= 0 THEN N''ordinal is missing''
             WHEN p.OrdinalKind <> 2 OR TRY_CONVERT(int, p.Ordinal) IS NULL
                 THEN N''ordinal must be a whole number from -2147483648 to 2147483647''
             WHEN p.NoText > 0 THEN N''type, body, key and id must be strings or null''
@@ -2938,9 +2971,10 @@ RETURN
     FROM OPENJSON(@json) AS e
     CROSS APPLY
     (
-        SELECT r.Ordinal, r.OrdinalKind, r.MessageType, r.MessageKey, r.MessageId, r.Strange, r.Most, r.NoText,
-            CASE WHEN r.Body IS NULL THEN 1
-                 WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
+        SELECT NULLIF(r.Ordinal, N'''') AS Ordinal, r.OrdinalKind, STUFF(NULLIF(r.MessageType, N''''), 1, 1, N'''') AS MessageType,
+            STUFF(NULLIF(r.MessageKey, N''''), 1, 1, N'''') AS MessageKey, STUFF(NULLIF(r.MessageId, N''''), 1, 1, N'''') AS MessageId,
+            r.Strange, r.Most, r.NoText,
+            CASE WHEN r.Body LIKE N''%[^A-Za-z0-9+/=]%'' COLLATE Latin1_General_BIN2 THEN 0
                  WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
                  WHEN CHARINDEX(N''='', r.Body) = 0 THEN 1
                  WHEN CHARINDEX(N''='', r.Body) = DATALENGTH(r.Body) / 2 THEN 1
@@ -2949,12 +2983,13 @@ RETURN
         FROM
         (
             SELECT
-                MAX(CASE WHEN v.[key] = N''ordinal'' THEN v.[value] END) AS Ordinal,
-                MAX(CASE WHEN v.[key] = N''ordinal'' THEN v.[type] END) AS OrdinalKind,
-                MAX(CASE WHEN v.[key] = N''type'' THEN v.[value] END) AS MessageType,
-                MAX(CASE WHEN v.[key] = N''body'' THEN v.[value] END) AS Body,
-                MAX(CASE WHEN v.[key] = N''key'' THEN v.[value] END) AS MessageKey,
-                MAX(CASE WHEN v.[key] = N''id'' THEN v.[value] END) AS MessageId,
+                MAX(CASE WHEN v.[key] = N''ordinal'' AND v.[type] <> 0 THEN v.[value] ELSE N'''' END) AS Ordinal,
+                MAX(CASE v.[key] WHEN N''ordinal'' THEN v.[type] ELSE -1 END) AS OrdinalKind,
+                MAX(CASE WHEN v.[key] = N''body'' AND v.[type] <> 0 THEN v.[value] ELSE N'''' END) AS Body,
+                /* A mark before what is given: a NULL in an aggregate warns every caller (8153). */
+                MAX(CASE WHEN v.[key] = N''type'' AND v.[type] <> 0 THEN N''='' + v.[value] ELSE N'''' END) AS MessageType,
+                MAX(CASE WHEN v.[key] = N''key'' AND v.[type] <> 0 THEN N''='' + v.[value] ELSE N'''' END) AS MessageKey,
+                MAX(CASE WHEN v.[key] = N''id'' AND v.[type] <> 0 THEN N''='' + v.[value] ELSE N'''' END) AS MessageId,
                 SUM(CASE WHEN v.[key] IN (N''ordinal'', N''type'', N''body'', N''key'', N''id'') THEN 0 ELSE 1 END) AS Strange,
                 COUNT(*) - COUNT(DISTINCT v.[key]) + 1 AS Most,
                 SUM(CASE WHEN v.[key] <> N''ordinal'' AND v.[type] NOT IN (0, 1) THEN 1 ELSE 0 END) AS NoText
@@ -3538,8 +3573,8 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -3875,7 +3910,7 @@ VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[logging].[usp
 N'CREATE OR ALTER PROCEDURE [logging].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration logging */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
@@ -6033,7 +6068,7 @@ ELSE
     CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
                             CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
     CROSS APPLY (SELECT CASE WHEN ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE()) THEN 1 ELSE 0 END AS IsLate) AS l
-    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND t.Task <> N''''health'''');'', 1);
+    WHERE l.IsLate = 1 OR (js.last_run_outcome = 0 AND r.LastRun IS NOT NULL AND t.Task <> N''''health'''');'', 1);
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
@@ -7584,6 +7619,7 @@ IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
 IF EXISTS (SELECT 1 FROM sys.event_notifications AS n
            WHERE n.parent_class = 1 AND n.parent_id = OBJECT_ID(N''[logging].[TargetQueue]'', N''SQ'') AND n.name = N''redial_logging_trouble'')
     DROP EVENT NOTIFICATION [redial_logging_trouble] ON QUEUE [logging].[TargetQueue];
+
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N''redial/logging/trouble'')
@@ -8009,10 +8045,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''c7d994ef76f8028ec890a58d3251815858245e115eaa55df15dd6dcf552e1f06''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''46973dab6a8fb2ce689ce905021d7237cfa61d73b13d56dbd207866e0c59ed4d''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''c7d994ef76f8028ec890a58d3251815858245e115eaa55df15dd6dcf552e1f06'');
+    VALUES (N''logging'', N''0.1.0'', N''46973dab6a8fb2ce689ce905021d7237cfa61d73b13d56dbd207866e0c59ed4d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8202,7 +8238,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''c7d994ef76f8028ec890a58d3251815858245e115eaa55df15dd6dcf552e1f06'', NULLIF(@changes, N''''));
+    N''46973dab6a8fb2ce689ce905021d7237cfa61d73b13d56dbd207866e0c59ed4d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
@@ -8256,8 +8292,8 @@ BEGIN TRY
     FROM @part AS p
     LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(p.ObjectName)
     WHERE p.Kind IS NOT NULL;
-    SELECT @made = COUNT(CASE p.Change WHEN N'create' THEN 1 END), @changed = COUNT(CASE p.Change WHEN N'alter' THEN 1 END),
-        @same = COUNT(CASE WHEN p.Change IS NULL THEN 1 END)
+    SELECT @made = SUM(CASE p.Change WHEN N'create' THEN 1 ELSE 0 END), @changed = SUM(CASE p.Change WHEN N'alter' THEN 1 ELSE 0 END),
+        @same = SUM(CASE WHEN p.Change IS NULL THEN 1 ELSE 0 END)
     FROM @part AS p
     WHERE p.Kind IS NOT NULL;
     SET @ordinal = 0;

@@ -13,6 +13,10 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'QUEUE', N'InitiatorQueue';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[InitiatorQueue]'))
+    EXECUTE [orders].[usp_Mark] N'QUEUE', N'InitiatorQueue';      /* taken away by hand */
 IF OBJECT_ID(N'[orders].[TargetQueue]', N'SQ') IS NULL
 BEGIN
     BEGIN TRANSACTION;
@@ -21,4 +25,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'QUEUE', N'TargetQueue';
     COMMIT TRANSACTION;
 END;
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[TargetQueue]'))
+    EXECUTE [orders].[usp_Mark] N'QUEUE', N'TargetQueue';      /* taken away by hand */
 GO

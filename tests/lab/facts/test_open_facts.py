@@ -46,7 +46,7 @@ def test_every_open_fact_has_a_switch_a_reason_or_a_question():
 
 def test_nothing_is_said_of_a_fact_that_is_not_open_nor_two_things_of_one():
     every = [*WHY, *ASKED, *ABSENT]
-    assert set(every) - OPEN.keys() == set() and len(every) == len(set(every))
+    assert set(every) - OPEN.keys() <= SWITCHES.keys() and len(every) == len(set(every))
 
 
 def test_a_fact_is_open_by_its_words_or_by_a_switch():
@@ -100,7 +100,18 @@ def test_a_switch_no_cell_asks_for_names_the_tests_that_try_it():
     fact = Fact("F-266", " *Unknown*.")
     assert said(fact, tests=tests) == (
         ELSEWHERE,
-        "both answers tried: test_one, the torture test; probe `receive_unknown`",
+        "tried by test_one, the torture test; probe `receive_unknown`",
+    )
+
+
+def test_of_several_switches_those_that_nothing_tries_are_named():
+    fact = Fact("F-278", " *Unknown*.")
+    tests = {"test_one": "zero_readers_severity"}
+    assert said(fact, tests=tests)[1].startswith(
+        "tried by test_one, no test tries `broker_error_state`"
+    )
+    assert (
+        "meanwhile no test tries" in said(fact, promise(old=True, asked=["broker_error_state"]))[1]
     )
 
 
@@ -112,9 +123,13 @@ def test_a_fact_without_a_switch_is_left_unless_a_reason_is_given(monkeypatch):
 
 def test_a_word_that_is_absent_is_a_reason_only_while_it_is_absent(monkeypatch):
     number = next(iter(ABSENT))
-    assert all(said(OPEN[each])[0] == NOT for each in ABSENT)
-    monkeypatch.setattr(page, "shipped", lambda: f"... {ABSENT[number]} ...")
+    assert all(said(OPEN[each])[0] == NOT for each in ABSENT if each in OPEN)
+    monkeypatch.setattr(page, "shipped", lambda: f"{ABSENT[number]} ... MOVE CONVERSATION")
     assert said(Fact(number, " *inferred*"))[0] == LEFT
+    moves = Fact("F-134", "")
+    assert "`move_in_dead_state`;" in said(moves)[1]
+    monkeypatch.setattr(page, "shipped", lambda: "")
+    assert "`move_in_dead_state` (no script says MOVE CONVERSATION)" in said(moves)[1]
 
 
 def test_what_is_left_stands_at_the_head_of_the_sheet(monkeypatch):

@@ -327,6 +327,16 @@ UNASKED = {
         f"name {_LIKE_A_COLUMN} uses_database_collation",
         "none is ours, and one of somebody's is a column in excess",
     ),
+    "conversation_endpoints": (
+        "conversation_handle conversation_id service_contract_id conversation_group_id "
+        "service_id lifetime far_broker_instance principal_id far_principal_id "
+        "outbound_session_key_identifier inbound_session_key_identifier "
+        "security_timestamp dialog_timer send_sequence last_send_tran_id "
+        "end_dialog_sequence receive_sequence receive_sequence_frag system_sequence "
+        "first_out_of_order_sequence last_out_of_order_sequence last_out_of_order_frag "
+        "is_system priority",
+        "asked only how many of a notification are alive",
+    ),
     "conversation_priorities": ("priority_id", "a number of the server's"),
     "crypt_properties": (
         "crypt_type crypt_property",

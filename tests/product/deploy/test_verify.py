@@ -15,6 +15,7 @@ from tests.product.combos.lab import DATABASE, empty_instance
 from tests.product.combos.lab import Lab as Variant
 from tests.product.combos.test_variants import VARIANTS
 from tests.product.sql.lab import AUDIT, Lab, configured
+from tests.product.sql.test_usp_QueueTrouble import ENDED
 
 from .inside import Connection
 
@@ -539,6 +540,18 @@ CHANGES: dict[str, tuple[str, str, str]] = {
         "mark TABLE of Landing: configuration is other, not audit",
         PERSON,
     ),
+    "a queue without its mark": (
+        "EXECUTE sys.sp_dropextendedproperty N'Redial.made', N'SCHEMA', N'audit', "
+        "N'QUEUE', N'TargetQueue';",
+        "mark QUEUE of TargetQueue is missing",
+        DEPLOY,
+    ),
+    "a table without its mark": (
+        "EXECUTE sys.sp_dropextendedproperty N'Redial.made', N'SCHEMA', N'audit', "
+        "N'TABLE', N'Landing';",
+        "mark TABLE of Landing is missing",
+        "EXECUTE [audit].[usp_Mark] N'TABLE', N'Landing';",
+    ),
     "another configuration's mark on our service": (
         "EXECUTE sys.sp_addextendedproperty N'Redial.user.99', N'x', N'SERVICE', "
         "N'//redial/audit/target';",
@@ -635,7 +648,7 @@ def test_a_change_by_hand_is_named_and_what_verify_says_mends_it(what):
     elif "; then redial deploy" in said:
         lab.sa.execute(said[said.index("DROP ") :].partition(";")[0])
         deploy_again(lab)
-    elif said.startswith(("ALTER ", "GRANT ", "REVOKE ", "ENABLE ")):
+    elif said.startswith(("ALTER ", "GRANT ", "REVOKE ", "ENABLE ", "EXECUTE [audit].[usp_Mark]")):
         lab.sa.execute(said)
     else:
         return
@@ -664,6 +677,16 @@ def test_nothing_installed_is_one_finding():
 
 def test_with_notifications_a_fresh_installation_is_what_its_files_say():
     lab = Lab(configured(operations={"notify_queue_off": True}))
+    assert found_by(lab) == []
+
+
+def test_a_notification_whose_conversation_has_ended_is_named_and_a_deployment_makes_it_anew():
+    lab = Lab(configured(operations={"notify_queue_off": True}))
+    lab.sa.execute(ENDED)
+    lines = found_by(lab)
+    assert {line.split(" Next: ")[1] for line in lines} == {DEPLOY}
+    assert any("conversation is off, not on" in line for line in lines), lines
+    deploy_again(lab)
     assert found_by(lab) == []
 
 

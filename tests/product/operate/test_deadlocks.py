@@ -40,6 +40,20 @@ def test_the_sentence_names_resources_modes_modules_and_the_victim():
     ]
 
 
+def test_with_optimized_locking_the_row_under_the_transactions_lock_is_named():
+    """2025: what is held and waited for is a transaction (deadlocks guide, xactlock)."""
+    key = '<keylock objectname="db.audit.SessionConversations" indexname="PK" mode="U">'
+    assert key in REPORT
+    xact = (
+        '<xactlock xdesIdLow="980" xdesIdHigh="0" mode="X"><UnderlyingResource>'
+        '<keylock objectname="db.audit.SessionConversations" /></UnderlyingResource>'
+    )
+    text = REPORT.replace(key, xact).replace("</keylock>", "</xactlock>")
+    assert (
+        "XACT of SessionConversations: usp_Send (session 60) holds U" in sentences(text, "audit")[0]
+    )
+
+
 def test_deadlocks_of_others_are_not_ours():
     assert sentences(REPORT, "sales") == []
 

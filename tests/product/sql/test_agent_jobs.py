@@ -443,6 +443,16 @@ def test_health_tells_of_an_agent_that_stands_and_of_jobs_that_fail(agent):
     assert told(agent)["retire"][1].endswith(", disabled")
 
 
+@pytest.mark.parametrize("date", ["0", "NULL"])
+@pytest.mark.parametrize("outcome", ["0", "5", "NULL"])
+def test_a_job_that_never_ran_has_not_failed_however_msdb_says_so(agent, outcome, date):
+    agent.sa.execute(
+        f"UPDATE msdb.dbo.sysjobservers SET last_run_outcome = {outcome}, last_run_date = {date}, "
+        f"last_run_time = {date};"
+    )
+    assert told(agent) == {}
+
+
 def test_who_may_not_read_msdb_is_told_that_the_jobs_were_not_looked_at(agent):
     agent.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
     rows = agent.rows("EXECUTE AS USER = N'ops'; EXECUTE audit.usp_Health; REVERT;")

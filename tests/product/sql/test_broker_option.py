@@ -20,11 +20,19 @@ def option(value: str) -> Config:
     return another(AUDIT, database={"enable_broker": value})
 
 
-def switched_off() -> Bare:
-    bare = Bare()
+def switched_off(**switches: object) -> Bare:
+    bare = Bare(**switches)
     bare.run([OFF])
     assert bare.rows(IS_ON) == [(0,)]
     return bare
+
+
+def brought_to_no_wait(bare: Bare) -> list[str]:
+    """Everything before ENABLE_BROKER is run; that batch and what is left."""
+    batches = installation(option("no_wait"))
+    (place,) = [n for n, sql in enumerate(batches) if "SET ENABLE_BROKER WITH NO_WAIT;" in sql]
+    bare.run(batches[:place])
+    return batches[place:]
 
 
 def works(bare: Bare) -> bool:
@@ -74,13 +82,43 @@ def test_a_session_of_the_servers_own_is_in_nobody_s_way():
 
 def test_who_comes_after_the_preflight_makes_it_give_up_at_once_with_the_servers_words():
     bare = switched_off()
-    batches = installation(option("no_wait"))
-    (place,) = [n for n, sql in enumerate(batches) if "SET ENABLE_BROKER WITH NO_WAIT;" in sql]
-    bare.run(batches[:place])
+    option_, *_ = brought_to_no_wait(bare)
     late = Client(bare)
     late.execute(BUSY)
-    assert bare.attempt(batches[place]) == [5070, 5069]
+    assert bare.attempt(option_) == [5070, 5069]
     assert late.value("@@TRANCOUNT") == 1 and bare.rows(IS_ON) == [(0,)]
+
+
+def test_nor_is_anybody_cut_off_where_the_server_has_another_number_for_it():
+    bare = switched_off(no_wait_while_others_use_the_database=5061)
+    option_, *_ = brought_to_no_wait(bare)
+    late = Client(bare)
+    late.execute(BUSY)
+    assert bare.attempt(option_) == [5061, 5069]
+    assert late.value("@@TRANCOUNT") == 1 and bare.rows(IS_ON) == [(0,)]
+
+
+@pytest.mark.parametrize("newcomers", ["wait", "go in"])
+def test_nor_where_no_wait_waits_all_the_same_and_the_installation_goes_on_when_all_have_left(
+    newcomers,
+):
+    bare = switched_off(
+        no_wait_while_others_use_the_database="waits", new_sessions_behind_alter_database=newcomers
+    )
+    option_, *rest = brought_to_no_wait(bare)
+    late = Client(bare)
+    late.execute(BUSY)
+    comes = Client(bare, "master")
+    bare.sa.submit(option_)
+    bare.advance(60)
+    comes.submit("USE lab; SELECT COUNT(*) FROM sys.objects; USE master;")
+    bare.advance(60)
+    assert not bare.sa.out.finished and comes.out.finished == (newcomers == "go in")
+    late.submit("COMMIT; USE master;")
+    bare.advance(5)
+    assert bare.sa.out.finished and bare.sa.errors == [] and comes.out.finished
+    bare.run(rest)
+    assert works(bare)
 
 
 def test_never_refuses_where_it_is_off_and_changes_nothing():

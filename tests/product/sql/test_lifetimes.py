@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from redial.config.keys import keys_with
+from redial_broker.catalog import conversation_views
 from tests.choices import KEYS, TRAITS
 
 from .lab import Client, Lab, configured, send
@@ -90,3 +91,32 @@ def test_a_dialog_that_dies_in_mid_transaction_is_replaced_and_nothing_is_lost(k
     client.execute(call(key, "0xA4"))
     lab.advance(5)
     assert sorted(lab.bodies()) == [b"\xa1", b"\xa2", b"\xa3", b"\xa4"]
+
+
+@pytest.mark.parametrize("hours", [-8, 8])
+@pytest.mark.parametrize(("key", "recycle"), NEVER)
+def test_a_view_that_shows_local_time_costs_dialogs_and_no_message(
+    key, recycle, hours, monkeypatch
+):
+    """F-465 takes it for UTC: behind, each send begins a dialog; ahead, one that is used expires."""
+    moment = conversation_views.moment
+    monkeypatch.setattr(
+        conversation_views,
+        "moment",
+        lambda seconds: None if seconds is None else moment(seconds + 3600 * hours),
+    )
+    lab = lab_of(key, recycle)
+    client = Client(lab)
+    for body in ("0xA1", "0xA2"):
+        client.execute(call(key, body))
+        lab.advance(LIFE - MARGIN // 2)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    client.execute(call(key, "0xA3"))
+    lab.advance(LIFE + 1)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(5)
+    client.execute(call(key, "0xA4"))
+    lab.advance(LIFE)
+    assert sorted(set(lab.bodies())) == [b"\xa1", b"\xa2", b"\xa3", b"\xa4"]
+    dialogs = lab.rows("SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing;")
+    assert dialogs == [(4,)] or hours > 0

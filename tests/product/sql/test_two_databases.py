@@ -340,3 +340,28 @@ def test_a_dialog_on_a_contract_without_landed_ends_at_the_target_first():
     two.instance.advance(5)
     assert two.bodies() == [b"\xa1", b"\xa2"]
     assert two.run("SELECT COUNT(*) FROM audit.SentMessage;") == [(0,)]
+
+
+def test_a_second_sender_is_refused_before_it_takes_the_first_ones_place(two):
+    """Its key would replace the first's: the first's messages would wait, with its verify green."""
+    two.run("CREATE DATABASE other;", "master")
+    error = two.script_error("05_preflight.check.sql", "other")
+    assert error.number == 50232 and f"'{SHOP}'" in error.text
+    two.send("0x01")
+    two.instance.advance(5)
+    assert two.bodies() == [b"\x01"]
+
+
+def test_a_sender_whose_broker_is_new_is_still_the_same_one(two):
+    two.run("ALTER DATABASE shop SET NEW_BROKER WITH ROLLBACK IMMEDIATE;", "master")
+    two.deploy()
+    two.send("0x01")
+    two.instance.advance(5)
+    assert two.bodies() == [b"\x01"]
+
+
+def test_who_follows_a_sender_that_is_gone_takes_the_mark_away_as_the_text_says(two):
+    two.run("CREATE DATABASE other;", "master")
+    text = two.script_error("05_preflight.check.sql", "other").text
+    two.run(re.search(r"USE \[.*?'; and deploy", text)[0].removesuffix(" and deploy"))
+    assert two.script_error("05_preflight.check.sql", "other") is None

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from redial.paths import TEMPLATES
 from redial_broker.exec import replicas
+from tests.installed import rendered
 
 from .lab import Client, Lab, configured, send
 from .test_usp_Health import found
@@ -152,3 +155,37 @@ def test_a_resend_that_activation_leaves_to_an_operator_is_named():
     )
     lab.advance(5)
     assert found(lab)["resend too large for activation"] == 10
+
+
+NAMED = re.compile(r"\[(\w+)\](?: AS \w+)?\s+WITH \([^)]*?INDEX \(\[(\w+)\]\)")
+WIDEST = configured(
+    conversation={"delivery": "exactly_once"}, retention={"landing_days": 30, "log_days": 30}
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "index"),
+    sorted(
+        {
+            pair
+            for name, text in rendered(WIDEST).items()
+            if name.endswith((".procedure.sql", ".function.sql", ".trigger.sql"))
+            for pair in NAMED.findall(text)
+        }
+    ),
+)
+def test_an_index_that_a_statement_names_is_missed_by_that_name(table, index):
+    """Somebody recreated a key under another name: each statement that names it fails with 308."""
+    lab = Lab(WIDEST)
+    assert "index missing" not in found(lab)
+    lab.sa.execute(f"EXECUTE sp_rename N'audit.{table}.{index}', N'other', N'INDEX';")
+    (row,) = [row for row in lab.rows("EXECUTE audit.usp_Health;") if row[1] == "index missing"]
+    assert row[:4] == (1, "index missing", f"audit.{table}", index)
+
+
+def test_an_index_that_somebody_disabled_is_missed_too():
+    lab = Lab()
+    lab.sa.execute(
+        "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations DISABLE;"
+    )
+    assert found(lab)["index missing"] == 1

@@ -42,6 +42,16 @@ def element(ordinal, body=b"\x01", **more):
 
 
 @keys
+def test_a_caller_gets_no_warnings(key):
+    """8153 for each JSON array, until the aggregates had no NULL."""
+    stage = Stage(key)
+    t1 = stage.caller()
+    own = {"key": "k1"} if stage.traits.named else {}
+    t1.does(as_json([element(1, **own), element(2, **own)]))
+    assert [m.text for m in t1.out.messages if m.number] == []
+
+
+@keys
 def test_messages_arrive_in_the_order_of_their_ordinals_and_one_row_answers(key):
     """3.4: one round trip, ordered by ordinal: rows come in any order, ordinals have gaps."""
     stage = Stage(key)

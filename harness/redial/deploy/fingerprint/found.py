@@ -328,6 +328,8 @@ class _Reader:
             if not row["parent_class"]:
                 thing = Thing(DATABASE_NOTIFICATION, row["name"])
             told = {"events": "", "service": row["service_name"], "other broker": row["broker"]}
+            if row["parent_class"]:
+                told["conversation"] = switch(row["lives"])
             own = self.catalog.setdefault(thing, told)
             events = [one for one in (own["events"], row["type_desc"]) if one]
             own["events"] = ", ".join(sorted(events))

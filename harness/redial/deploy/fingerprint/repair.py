@@ -24,6 +24,7 @@ BY_DEPLOY = {
 """Kinds that a deployment mends whatever the property, by how they differ."""
 PROPERTIES_BY_DEPLOY = frozenset(
     {
+        ("event notification", "conversation"),
         ("queue", "procedure"),
         ("queue", "readers"),
         ("queue", "execute as"),
@@ -44,6 +45,8 @@ _DATABASE = {
     "/* when your application was tried at it */",
 }
 """Behind ALTER DATABASE CURRENT: options are the database's owner's, so a person decides."""
+MARKED_INSIDE_ALONE = ("TABLE", "TYPE")
+"""Kinds that nothing but their mark shows to be ours; a queue's reader has our comment."""
 STAMP = "/* Redial "
 """How the comment begins by which a deployment knows a module as ours (05_preflight)."""
 _QUEUE = {
@@ -128,6 +131,12 @@ def _stampless(difference: Difference) -> bool:
     return not any(stamp in difference.found for stamp in stamps)
 
 
+def _unknown_as_ours(difference: Difference) -> bool:
+    """Whether what has lost its mark has nothing else by which a deployment knows it (50208)."""
+    thing = difference.thing
+    return difference.how == MISSING and thing.kind == "mark" and thing.name in MARKED_INSIDE_ALONE
+
+
 def by_deploy(difference: Difference) -> bool:
     """Whether the next deployment mends it."""
     thing, what = difference.thing, difference.what
@@ -137,7 +146,7 @@ def by_deploy(difference: Difference) -> bool:
         return False  # CREATE OR ALTER leaves both as they are
     if SIGNER in thing.name or SIGNER in thing.of:
         return True  # a deployment makes another certificate and drops those before it
-    if thing == LOCAL_ROUTE:
+    if thing == LOCAL_ROUTE or _unknown_as_ours(difference):
         return False
     if thing.kind == "deployment" and difference.how == CHANGED:
         return what == "content"  # 90_deployment writes a row for other files only
@@ -154,6 +163,9 @@ def statement(difference: Difference, schema: str) -> str | None:
         return _changed(difference, schema)
     if difference.how == EXCESS:
         return _excess(difference.thing, schema)
+    if _unknown_as_ours(difference):
+        kind, name = difference.thing.name, difference.thing.of
+        return f"EXECUTE {quote_name(schema)}.[usp_Mark] {literal(kind)}, {literal(name)};"
     return None
 
 

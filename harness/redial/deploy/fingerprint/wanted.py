@@ -284,6 +284,7 @@ class _Reader:
                 events=events,
                 service=_word(node.service),
                 other_broker="",
+                conversation=ON,
             )
 
     @note.register

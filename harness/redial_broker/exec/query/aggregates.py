@@ -6,7 +6,7 @@ Source: "Aggregate functions" pages. NULL values do not take part; COUNT(*) coun
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,8 @@ class Aggregate:
     nullable: bool = True
     collation: Collation | None = None
     running: Callable[[], tuple[Callable[..., Any], Callable[..., Any]]] | None = None
+    dropped: list[int] = field(default_factory=list)
+    """Not empty when ``compute`` has left out a NULL."""
 
 
 def is_windowed_aggregate(name: str) -> bool:
@@ -132,7 +134,15 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
         raise SqlError(130, aborts="scope")
     operand = compile_expression(argument, scope)
     _refuse_uncountable(name, operand.type, node.distinct)
-    values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT")
+    dropped: list[int] = []
+    values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT", dropped)
+    made = _made(name, operand, values)
+    made.dropped = dropped
+    return made
+
+
+def _made(name: str, operand: Expr, values: Callable[..., Any]) -> Aggregate:
+    """What becomes of the values that are no NULL."""
     if name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}:
         return Aggregate(
             lambda session, variables, rows: len(values(session, variables, rows)),
@@ -141,9 +151,9 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
             running=_counter(operand.fn),
         )
     if name in STATISTICS or name == "CHECKSUM_AGG":
-        made = checksum(operand) if name == "CHECKSUM_AGG" else statistic(name, operand)
+        one = checksum(operand) if name == "CHECKSUM_AGG" else statistic(name, operand)
         return Aggregate(
-            lambda session, variables, rows: made(values(session, variables, rows)),
+            lambda session, variables, rows: one(values(session, variables, rows)),
             INT if name == "CHECKSUM_AGG" else FLOAT,
         )
     if name in {"MIN", "MAX"}:
@@ -177,16 +187,20 @@ def _count_type(name: str) -> SqlType:
 
 
 def _values(
-    operand: Expr, distinct: bool
+    operand: Expr, distinct: bool, dropped: list[int]
 ) -> Callable[[SessionState, Values, list[RowValues]], list[Any]]:
+    """The values of rows without NULL, each once if ``distinct``; what is dropped is counted."""
     fn = operand.fn
     if not distinct:
 
         def every(session: SessionState, variables: Values, rows: list[RowValues]) -> list[Any]:
             if len(rows) <= PIECE:
-                return [x for row in rows if (x := fn(session, variables, row)) is not None]
-            found = made(session, variables, rows, fn)
-            return [x for x in found if x is not None]
+                found = [x for row in rows if (x := fn(session, variables, row)) is not None]
+            else:
+                found = [x for x in made(session, variables, rows, fn) if x is not None]
+            if len(found) < len(rows):
+                dropped.append(len(rows) - len(found))
+            return found
 
         return every
     key = comparison_key(operand.type, operand.collation)
@@ -198,6 +212,8 @@ def _values(
                 value = fn(session, variables, row)
                 if value is not None:
                     found.setdefault(key(value), value)
+                elif not dropped:
+                    dropped.append(1)
             if at:
                 session.engine.meter.tick(PIECE)
         return list(found.values())

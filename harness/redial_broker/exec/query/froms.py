@@ -33,8 +33,10 @@ from redial_broker.exec.query.tree import (
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
-    from redial_broker.exec.closures import Fn, Rows
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.exec.closures import Fn, Rows, Values
     from redial_broker.exec.query.compile import QueryCompiler
+    from redial_broker.exec.session import SessionState
 
 _TEXT_ORDERED = frozenset({"sql_variant", "binary", "varbinary"})
 
@@ -125,7 +127,10 @@ def compile_from(
     run = StepCompiler(names, scope, memo, compiler.enclosing).compile(steps)
     paths = [path for source in sources for path in source.paths] + _paths(steps)
     target = next((source for source in sources if source.write), None)
-    return From(sources, names, scope, _rows(run, base), paths, ordered, target)
+    rows = _rows(run, base)
+    if builder.forced:
+        rows = _told(rows)
+    return From(sources, names, scope, rows, paths, ordered, target)
 
 
 def _narrow(steps: list[Any], names: Names, outer: Scope, *, final: bool) -> list[ast.Predicate]:
@@ -157,6 +162,16 @@ def _rows(steps: list[Any], base: int) -> Rows:
             return fetch
         return lambda session, variables, row: only(session, variables, [row])
     return lambda session, variables, row: run_steps(steps, session, variables, [row])
+
+
+def _told(rows: Rows) -> Rows:
+    """A local join hint has a message of its own (8625)."""
+
+    def run(session: SessionState, variables: Values, row: RowValues) -> Any:
+        session.warn(8625)
+        return rows(session, variables, row)
+
+    return run
 
 
 def _scope(

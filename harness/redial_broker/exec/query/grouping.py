@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
+from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT, sql_type
 from redial_broker.exec.expressions import compile_expression
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Fn, Values
     from redial_broker.exec.context import Context
     from redial_broker.exec.session import SessionState
+
+differs(
+    "warnings of aggregates and join hints",
+    "8153 comes once for each grouping that leaves a NULL out, a server says it once a statement; "
+    "8625 comes each time the statement runs, a server says it when the statement is compiled (F-547).",
+)
 
 
 class Grouping:
@@ -182,6 +189,8 @@ class Grouping:
             session: SessionState, variables: Values, outer: RowValues, rows: list[RowValues]
         ) -> list[RowValues]:
             outer = fit(outer, base)
+            for aggregate in aggregates:
+                aggregate.dropped.clear()
             made: list[RowValues] = []
             meter = session.engine.meter
             total = (
@@ -217,6 +226,8 @@ class Grouping:
                     )
                     for values, members in groups.values()
                 ]
+            if any(a.dropped for a in aggregates):
+                session.warn(8153)
             return made
 
         return run

@@ -156,9 +156,16 @@ def _refuse_conflicts(names: set[str], target: bool) -> None:
 
 
 def lock_plan(
-    isolation: str, hints: Hints, *, rcsi: bool, write: bool, key_only: bool = False
+    isolation: str,
+    hints: Hints,
+    *,
+    rcsi: bool,
+    write: bool,
+    key_only: bool = False,
+    optimized: bool = False,
 ) -> LockPlan:
     """Row and table locks of a reference. key_only: its WHERE is exactly the clustered key.
+    optimized: the switch optimized_locking.
 
     Raises 650 for READPAST where the isolation level forbids it; a write by nothing but its
     clustered key is let through (observed).
@@ -171,7 +178,7 @@ def lock_plan(
         and isolation not in {"read committed", "repeatable read"}
     ):
         names = names - {"READPAST"}
-    mode = read_mode(isolation, names, rcsi=rcsi, write=write)
+    mode = read_mode(isolation, names, rcsi=rcsi, write=write, optimized=optimized)
     if key_only and write:
         # A write whose only condition is a seek of the clustered key asks for X at once.
         mode = replace(mode, lock="X")

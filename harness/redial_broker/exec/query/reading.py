@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from redial.tsql import ast
 from redial_broker.engine.read_mode import ReadMode
 from redial_broker.engine.storage import Index
+from redial_broker.engine.switches import value
 from redial_broker.engine.types import SqlType
 from redial_broker.engine.versions import MAY_TAKE
 from redial_broker.exec.conversion import implicit_conversion
@@ -80,12 +81,13 @@ class LockPlans:
         self.key_only = key_only
         self.database = source.stored.database
         self.key = source.stored.lock_key
-        self._known: dict[tuple[str, bool], LockPlan] = {}
+        self._known: dict[tuple[str, bool, bool], LockPlan] = {}
 
     def get(self, session: SessionState) -> LockPlan:
         """The plan under the session's current isolation level."""
         rcsi = self.database is not None and self.database.options["rcsi"]
-        found = self._known.get((session.options.isolation, rcsi))
+        laq = rcsi and self.write and value(session.engine, "optimized_locking") == "on"
+        found = self._known.get((session.options.isolation, rcsi, laq))
         if found is None:
             found = lock_plan(
                 session.options.isolation,
@@ -93,8 +95,9 @@ class LockPlans:
                 rcsi=rcsi,
                 write=self.write,
                 key_only=self.key_only,
+                optimized=laq,
             )
-            self._known[session.options.isolation, rcsi] = found
+            self._known[session.options.isolation, rcsi, laq] = found
         return found
 
     def repeatable(self, session: SessionState, variables: Values) -> bool:

@@ -17,6 +17,8 @@ from redial_lab.torture.draw import SWITCH_NAMES
 
 TRYING = ("product", "lab/proof", "lab/scenarios")
 """Folders of tests that run the shipped text; those of the broker run the broker."""
+SPEAKING = ("test_probes", "test_matrix", "test_matrix_page", "test_package", "test_cli")
+"""Tests that name switches and run no text of ours under them."""
 LEFT, BOTH, NOT, ELSEWHERE = "left", "both", "not", "elsewhere"
 BEGIN, END = "<!-- left: made by invoke pages -->", "<!-- left: end -->"
 
@@ -83,8 +85,7 @@ def entry(fact: Fact, counted: Tally, cited: Iterable[str], tests: Mapping[str, 
 def _said(fact: Fact, counted: Tally, tests: Mapping[str, str]) -> tuple[str, str]:
     if fact.number in ASKED:
         return LEFT, f"rests on it: question to a server: {ASKED[fact.number]}"
-    word = ABSENT.get(fact.number, "")
-    if word and word not in shipped():
+    if word := absent(fact.number):
         return NOT, f"no script of ours says {word}"
     if fact.number in WHY:
         return NOT, WHY[fact.number]
@@ -95,17 +96,23 @@ def _said(fact: Fact, counted: Tally, tests: Mapping[str, str]) -> tuple[str, st
             f"rests on it: another answer breaks {counted.depends} promises: "
             f"question to a server: {_asks(fact)}"
         )
+    tried = _tried(fact, tests)
     if counted.promises:
         said = []
         if counted.old:
             said.append(f"stale: {counted.old} are to be searched again")
         if counted.left:
             said.append(f"{counted.left} were not tried under each answer")
+        if said:
+            said.append(f"meanwhile {tried}")
         return BOTH, f"both answers searched: {', '.join(said) or 'safe'}; {_asks(fact)}"
-    trying = _trying(fact, tests)
-    if trying:
-        return ELSEWHERE, f"both answers tried: {trying}; {_asks(fact)}"
-    return ELSEWHERE, f"no test of the shipped text tries them; {_asks(fact)}"
+    return ELSEWHERE, f"{tried}; {_asks(fact)}"
+
+
+def absent(name: str) -> str:
+    """The words that a fact or a switch needs, where no script has them; else ''."""
+    word = ABSENT.get(name, "")
+    return word if word not in shipped() else ""
 
 
 @cache
@@ -122,15 +129,21 @@ def _asks(fact: Fact) -> str:
     return ", ".join([*(f"probe `{name}`" for name in names), *hands]) or "nobody has worded it yet"
 
 
-def _trying(fact: Fact, tests: Mapping[str, str]) -> str:
-    """Which tests give a switch of it another value."""
-    found = []
+def _tried(fact: Fact, tests: Mapping[str, str]) -> str:
+    """Which tests give its switches another value, and which of these none does."""
+    found: list[str] = []
+    without = []
     for switch in fact.switches:
-        word = re.compile(rf"\b{switch.name}\b")
-        found += [name for name, text in tests.items() if word.search(text)]
+        told = re.compile(rf"\b{switch.name}\b")
+        names = [name for name, text in tests.items() if told.search(text)]
         if switch.name in SWITCH_NAMES:
-            found.append("the torture test")
-    return ", ".join(dict.fromkeys(found))
+            names.append("the torture test")
+        found += names
+        if not names:
+            word = absent(switch.name)
+            without.append(f"`{switch.name}`" + (f" (no script says {word})" if word else ""))
+    said = [f"tried by {', '.join(dict.fromkeys(found))}"] if found else []
+    return ", ".join([*said, *([f"no test tries {', '.join(without)}"] if without else [])])
 
 
 def _tests() -> dict[str, str]:
@@ -138,7 +151,7 @@ def _tests() -> dict[str, str]:
         path.stem: path.read_text("utf-8")
         for folder in TRYING
         for path in sorted((ROOT / "tests" / folder).rglob("test_*.py"))
-        if path.stem != "test_probes"
+        if path.stem not in SPEAKING
     }
 
 

@@ -11,6 +11,12 @@ def test_aggregates_ignore_null_and_count_star_does_not(lab):
     ) == [(4, 3, 2, "Ann", Decimal("4.00"))]
 
 
+@pytest.mark.parametrize("what", ["MAX(score)", "COUNT(team)", "SUM(DISTINCT team)"])
+def test_a_null_that_takes_no_part_is_a_warning(lab, what):
+    assert [m.number for m in lab.run(f"SELECT {what} FROM person").messages] == [8153]
+    assert lab.run("SELECT COUNT(*), MAX(id), MAX(ISNULL(team, 0)) FROM person").messages == []
+
+
 def test_groups_by_column_with_null_as_a_group(lab):
     assert lab.rows("SELECT team, COUNT(*) FROM person GROUP BY team ORDER BY team") == [
         (None, 1),

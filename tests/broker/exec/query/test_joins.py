@@ -9,6 +9,13 @@ def test_inner_join(lab):
     ) == [("Ann", "red"), ("Bob", "red"), ("Cid", "green")]
 
 
+def test_a_local_join_hint_has_a_message_and_one_of_the_query_has_none(lab):
+    hinted = lab.run("SELECT p.id FROM person p INNER LOOP JOIN team t ON t.id = p.team")
+    assert [m.number for m in hinted.messages] == [8625]
+    query = "SELECT p.id FROM person p JOIN team t ON t.id = p.team OPTION (LOOP JOIN)"
+    assert lab.run(query).messages == []
+
+
 def test_comma_join_with_its_condition_in_where(lab):
     assert lab.rows(
         "SELECT p.id FROM person p, team t WHERE t.id = p.team AND t.title = 'red' ORDER BY 1"
