@@ -3765,8 +3765,8 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration audit */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4102,7 +4102,7 @@ VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[audit].[usp_R
 N'CREATE OR ALTER PROCEDURE [audit].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration audit */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
@@ -8423,10 +8423,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''6642ca53431f75f0610678a995805cdec59733bbcafec2dc282cc3a366bdaab1''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa'');
+    VALUES (N''audit'', N''0.1.0'', N''6642ca53431f75f0610678a995805cdec59733bbcafec2dc282cc3a366bdaab1'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8501,7 +8501,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa'', NULLIF(@changes, N''''));
+    N''6642ca53431f75f0610678a995805cdec59733bbcafec2dc282cc3a366bdaab1'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -4,7 +4,7 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator's side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration etl */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would

@@ -3850,8 +3850,8 @@ N'CREATE OR ALTER PROCEDURE [etl].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration etl */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4187,7 +4187,7 @@ VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[etl].[usp_Res
 N'CREATE OR ALTER PROCEDURE [etl].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration etl */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
@@ -8697,10 +8697,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''42f17cdf54de8eb16fe252215fea98815a2271f2e56102c675e9c83bd289b9e6''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d4007348db8c1758022f793641ccf967a3096c127c670dbf22d77d3779881374''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''42f17cdf54de8eb16fe252215fea98815a2271f2e56102c675e9c83bd289b9e6'');
+    VALUES (N''etl'', N''0.1.0'', N''d4007348db8c1758022f793641ccf967a3096c127c670dbf22d77d3779881374'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8890,7 +8890,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''42f17cdf54de8eb16fe252215fea98815a2271f2e56102c675e9c83bd289b9e6'', NULLIF(@changes, N''''));
+    N''d4007348db8c1758022f793641ccf967a3096c127c670dbf22d77d3779881374'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

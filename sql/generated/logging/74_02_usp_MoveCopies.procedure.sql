@@ -8,8 +8,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a

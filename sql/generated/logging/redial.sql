@@ -3575,8 +3575,8 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -3912,7 +3912,7 @@ VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[logging].[usp
 N'CREATE OR ALTER PROCEDURE [logging].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration logging */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
@@ -8047,10 +8047,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8a6f6cd6241a0ef4a47b85715636cc81cbf9428d60f11a084f2cd6f2a007ae3d''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d753eb282274978c70c0697301b55fcfb16aed836edeaa17f28d97c6b7d88295''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''8a6f6cd6241a0ef4a47b85715636cc81cbf9428d60f11a084f2cd6f2a007ae3d'');
+    VALUES (N''logging'', N''0.1.0'', N''d753eb282274978c70c0697301b55fcfb16aed836edeaa17f28d97c6b7d88295'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8240,7 +8240,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8a6f6cd6241a0ef4a47b85715636cc81cbf9428d60f11a084f2cd6f2a007ae3d'', NULLIF(@changes, N''''));
+    N''d753eb282274978c70c0697301b55fcfb16aed836edeaa17f28d97c6b7d88295'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

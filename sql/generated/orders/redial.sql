@@ -3939,8 +3939,8 @@ N'CREATE OR ALTER PROCEDURE [orders].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration orders */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4276,7 +4276,7 @@ VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[orders].[usp_
 N'CREATE OR ALTER PROCEDURE [orders].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration orders */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
@@ -8658,10 +8658,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8fb6e80e16405e01028501a22e5d4bd81e3daef888aff2f7a063a12620ed21f6''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3ae7a84aaec72637e05d1ca40003d4358a2479b196fedfaec241efc410597e6b''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''8fb6e80e16405e01028501a22e5d4bd81e3daef888aff2f7a063a12620ed21f6'');
+    VALUES (N''orders'', N''0.1.0'', N''3ae7a84aaec72637e05d1ca40003d4358a2479b196fedfaec241efc410597e6b'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8849,7 +8849,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8fb6e80e16405e01028501a22e5d4bd81e3daef888aff2f7a063a12620ed21f6'', NULLIF(@changes, N''''));
+    N''3ae7a84aaec72637e05d1ca40003d4358a2479b196fedfaec241efc410597e6b'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

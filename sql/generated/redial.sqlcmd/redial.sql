@@ -3774,8 +3774,8 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint = NULL OUTPUT,
-    @deadLettered bigint = NULL OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
@@ -4111,7 +4111,7 @@ VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[$(name)].[usp
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_ResendLeft]
     @handle uniqueidentifier,           /* the initiator''s side, which has ended or failed */
     @code int,                          /* as for usp_ResendPending */
-    @description nvarchar(3000) = NULL
+    @description nvarchar(3000)         /* as well */
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* What usp_EndInitiator has left of a dialog: usp_ResendPending, with nothing around it that a failure would
@@ -8434,10 +8434,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3263a42bf27bb76d057290e279a286db8386c0876161ded2669954fb2654ebd3''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''cfd683a3123ca671a1dbec258de6181de6c70dff251984ecc536a6f67b28dffb''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''3263a42bf27bb76d057290e279a286db8386c0876161ded2669954fb2654ebd3'');
+    VALUES (N''$(name)'', N''0.1.0'', N''cfd683a3123ca671a1dbec258de6181de6c70dff251984ecc536a6f67b28dffb'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8512,7 +8512,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3263a42bf27bb76d057290e279a286db8386c0876161ded2669954fb2654ebd3'', NULLIF(@changes, N''''));
+    N''cfd683a3123ca671a1dbec258de6181de6c70dff251984ecc536a6f67b28dffb'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
