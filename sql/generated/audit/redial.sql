@@ -4255,8 +4255,12 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
+            BEGIN
                 EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
+                /* Its Error may be unread, and goes with it: nobody else drops the row then. */
+                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -8423,10 +8427,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''6642ca53431f75f0610678a995805cdec59733bbcafec2dc282cc3a366bdaab1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''a9151a9db3b08e429d5d3b9c7bb8224635086865a468fd15a1f1b8d4ea5027e6''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''6642ca53431f75f0610678a995805cdec59733bbcafec2dc282cc3a366bdaab1'');
+    VALUES (N''audit'', N''0.1.0'', N''a9151a9db3b08e429d5d3b9c7bb8224635086865a468fd15a1f1b8d4ea5027e6'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8501,7 +8505,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''6642ca53431f75f0610678a995805cdec59733bbcafec2dc282cc3a366bdaab1'', NULLIF(@changes, N''''));
+    N''a9151a9db3b08e429d5d3b9c7bb8224635086865a468fd15a1f1b8d4ea5027e6'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

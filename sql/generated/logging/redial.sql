@@ -4065,8 +4065,10 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
+            BEGIN
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
+            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -8047,10 +8049,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d753eb282274978c70c0697301b55fcfb16aed836edeaa17f28d97c6b7d88295''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''fe6a80a2ebc53f0c6fcf014b35d7be73fbf889487bd607a42621aad67f58b366''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''d753eb282274978c70c0697301b55fcfb16aed836edeaa17f28d97c6b7d88295'');
+    VALUES (N''logging'', N''0.1.0'', N''fe6a80a2ebc53f0c6fcf014b35d7be73fbf889487bd607a42621aad67f58b366'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8240,7 +8242,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d753eb282274978c70c0697301b55fcfb16aed836edeaa17f28d97c6b7d88295'', NULLIF(@changes, N''''));
+    N''fe6a80a2ebc53f0c6fcf014b35d7be73fbf889487bd607a42621aad67f58b366'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -111,8 +111,12 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
+            BEGIN
                 EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
+                /* Its Error may be unread, and goes with it: nobody else drops the row then. */
+                EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
             /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN

@@ -4429,8 +4429,12 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;'';
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
+            BEGIN
                 EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
+                /* Its Error may be unread, and goes with it: nobody else drops the row then. */
+                EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
@@ -8658,10 +8662,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3ae7a84aaec72637e05d1ca40003d4358a2479b196fedfaec241efc410597e6b''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''10419b362cb87a07986943612a8819aae5e45de5bb1725e1d043b7c53d754546''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''3ae7a84aaec72637e05d1ca40003d4358a2479b196fedfaec241efc410597e6b'');
+    VALUES (N''orders'', N''0.1.0'', N''10419b362cb87a07986943612a8819aae5e45de5bb1725e1d043b7c53d754546'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8849,7 +8853,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3ae7a84aaec72637e05d1ca40003d4358a2479b196fedfaec241efc410597e6b'', NULLIF(@changes, N''''));
+    N''10419b362cb87a07986943612a8819aae5e45de5bb1725e1d043b7c53d754546'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
