@@ -8,15 +8,15 @@ CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint OUTPUT,
-    @deadLettered bigint OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration audit */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
    transaction that knows that no sender is at work on the dialog and none can be any more.
    Ends the target's side first: what a reader is landing now is landed then, and nothing more will be
    (F-462). Locks: the target's conversation group; then the copies, which are nobody else's by then.
-   Returns 0, or 1: a reader is at work on the dialog, and nothing was done. */
+   Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -72,7 +72,8 @@ BEGIN
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1
+            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
             /* 8426, 8427: somebody has ended it meanwhile. */
             IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1

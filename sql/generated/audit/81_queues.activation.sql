@@ -32,14 +32,14 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_ReadErrorBody]'), (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'), (N'[audit].[usp_RehearseLanding]'),
                (N'[audit].[usp_ReopenGate]'), (N'[audit].[usp_ReorganizeQueue]'), (N'[audit].[usp_ReplayDeadLetter]'),
-               (N'[audit].[usp_Resend]'), (N'[audit].[usp_ResendPending]'), (N'[audit].[usp_ResendStranded]'),
-               (N'[audit].[usp_RetireIdle]'), (N'[audit].[usp_Send]'), (N'[audit].[usp_SendBatch]'),
-               (N'[audit].[usp_SendEndOfStream]'), (N'[audit].[usp_SenderActivation]'), (N'[audit].[usp_SendMessages]'),
-               (N'[audit].[usp_SendPrivately]'), (N'[audit].[usp_StartQueue]'), (N'[audit].[usp_TakeTurn]'),
-               (N'[audit].[usp_TargetActivation]'), (N'[audit].[usp_WaitForEnds]'), (N'[audit].[usp_WaitForServer]'),
-               (N'[audit].[vw_Conversations]'), (N'[audit].[vw_DeadLetters]'), (N'[audit].[vw_Errors]'),
-               (N'[audit].[vw_FailedConversations]'), (N'[audit].[vw_Pending]'), (N'[audit].[vw_Queues]'),
-               (N'[audit].[vw_Unlanded]')
+               (N'[audit].[usp_Resend]'), (N'[audit].[usp_ResendLeft]'), (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_ResendStranded]'), (N'[audit].[usp_RetireIdle]'), (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendBatch]'), (N'[audit].[usp_SendEndOfStream]'), (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_SendMessages]'), (N'[audit].[usp_SendPrivately]'), (N'[audit].[usp_StartQueue]'),
+               (N'[audit].[usp_TakeTurn]'), (N'[audit].[usp_TargetActivation]'), (N'[audit].[usp_WaitForEnds]'),
+               (N'[audit].[usp_WaitForServer]'), (N'[audit].[vw_Conversations]'), (N'[audit].[vw_DeadLetters]'),
+               (N'[audit].[vw_Errors]'), (N'[audit].[vw_FailedConversations]'), (N'[audit].[vw_Pending]'),
+               (N'[audit].[vw_Queues]'), (N'[audit].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.', 1;

@@ -288,14 +288,15 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
     (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
     (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
-    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendPending''),
-    (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''), (N''PROCEDURE'', N''usp_SeesPending''),
-    (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''), (N''PROCEDURE'', N''usp_SendEndOfStream''),
-    (N''PROCEDURE'', N''usp_SenderActivation''), (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''),
-    (N''PROCEDURE'', N''usp_StartQueue''), (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''),
-    (N''PROCEDURE'', N''usp_WaitForEnds''), (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''),
-    (N''VIEW'', N''vw_Conversations''), (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''),
-    (N''VIEW'', N''vw_FailedConversations''), (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
+    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''),
+    (N''PROCEDURE'', N''usp_ResendPending''), (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''),
+    (N''PROCEDURE'', N''usp_SeesPending''), (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''),
+    (N''PROCEDURE'', N''usp_SendEndOfStream''), (N''PROCEDURE'', N''usp_SenderActivation''),
+    (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''), (N''PROCEDURE'', N''usp_StartQueue''),
+    (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''), (N''PROCEDURE'', N''usp_WaitForEnds''),
+    (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''), (N''VIEW'', N''vw_Conversations''),
+    (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''), (N''VIEW'', N''vw_FailedConversations''),
+    (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
 (N''QUEUE'', N''InitiatorQueue''), (N''QUEUE'', N''TargetQueue'')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -646,6 +647,10 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N''TABLE'', N''ConversationLog'';
     COMMIT TRANSACTION;
 END;
+/* From a copy to its dialog; a table that was there before has none yet. */
+IF INDEXPROPERTY(OBJECT_ID(N''[audit].[ConversationLog]'', N''U''), N''IX_ConversationLog_ConversationId'', ''IndexID'') IS NULL
+    CREATE NONCLUSTERED INDEX [IX_ConversationLog_ConversationId] ON [audit].[ConversationLog] (ConversationId)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_DeadLetter.table.sql', 4, N'table', N'[audit].[DeadLetter]',
@@ -1986,7 +1991,7 @@ BEGIN
           UNION ALL
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
-                       (N''Inbox'', N''IX_Inbox_ReceivedUtc'')) AS v(TableName, IndexName)) AS n
+                       (N''Inbox'', N''IX_Inbox_ReceivedUtc''), (N''ConversationLog'', N''IX_ConversationLog_ConversationId'')) AS v(TableName, IndexName)) AS n
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
     WHERE t.Id IS NOT NULL
       AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
@@ -3800,15 +3805,15 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @resent bigint OUTPUT,
-    @deadLettered bigint OUTPUT
+    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration audit */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
    transaction that knows that no sender is at work on the dialog and none can be any more.
    Ends the target''s side first: what a reader is landing now is landed then, and nothing more will be
    (F-462). Locks: the target''s conversation group; then the copies, which are nobody else''s by then.
-   Returns 0, or 1: a reader is at work on the dialog, and nothing was done. */
+   Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -3864,7 +3869,8 @@ BEGIN
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1
+            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
             /* 8426, 8427: somebody has ended it meanwhile. */
             IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1
@@ -3990,7 +3996,7 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_ResendPending]
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 10000                 /* how long to wait for a reader of the target that is at work on it */
+    @waitMs int = 10000                 /* how long to wait for a reader of the target; 0: an activation not yet replaced */
 WITH EXECUTE AS N''audit_module''
 AS
 /* Redial 0.1.0, configuration audit */
@@ -3998,9 +4004,10 @@ AS
    transaction: sent again on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
    of @handle, then of its target, of the dialog begun here; never R.
    One transaction whatever its size: millions need room in the log for about three times their bytes, in
-   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation calls it for up to
+   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation takes up to
    100000 messages (operations.resend_limit); usp_Health names dialogs with more,
-   which wait for an operator''s call. Returns 0, or 1: a reader of the target is at work on the dialog, and nothing was done. */
+   which wait for an operator''s call. Returns 0, or 1: a reader of the target is at work on the dialog, and
+   nothing was done; inside a caller''s transaction that is error 50113. */
 BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
@@ -4013,6 +4020,10 @@ BEGIN
     DECLARE @resent bigint;
     DECLARE @deadLettered bigint;
     DECLARE @busy int;
+
+    /* Inside of its RECEIVE, where nothing may wait: it calls again when it has committed that. */
+    IF @waitMs = 0
+        RETURN 1;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Ours, and the side that sends: the module user may own others'' conversations too          */
@@ -4062,7 +4073,6 @@ BEGIN
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
-    SAVE TRANSACTION RedialBeforeEnd;
     IF @state IN (''SO'', ''CO'')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
@@ -4081,9 +4091,10 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        ROLLBACK TRANSACTION RedialBeforeEnd;
-        IF @ownsTransaction = 1
-            COMMIT TRANSACTION;
+        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
+        IF @ownsTransaction = 0
+            THROW 50113, N''A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.'', 1;
+        ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 
@@ -4117,27 +4128,25 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_EndInitiator]
     @messageType nvarchar(256),
     @sequence bigint,
     @body varbinary(max),
-    @resend bit,                        /* 0: dead-letter what has not landed (a resend failed before) */
-    @code int OUTPUT,                   /* of an Error message; 0 for EndDialog; NULL unreadable */
-    @description nvarchar(3000) OUTPUT,
-    @copies int OUTPUT                  /* how many messages have not landed; counted to one above the limit */
+    @inside bit                         /* 0: only write down what the message said; end nothing in here */
 AS
 /* Redial 0.1.0, configuration audit */
-/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: accounts
-   for what has not landed and ends the dialog, under G. Returns 0; or 1, and the message is consumed, the
-   dialog stays and what the message said is written down for whoever ends it. */
+/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: ends a
+   dialog that has left nothing behind, under G, and waits for nobody. Returns 0; or 1, and what the message said
+   is written down and the dialog stays, for usp_ResendLeft: to end the target''s side may mean to wait, and an
+   error inside of a RECEIVE is a message rolled back. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @left int = 1;
+    DECLARE @left int = 0;
+    DECLARE @code int = 0;              /* of an Error message; 0 for EndDialog; NULL unreadable */
+    DECLARE @description nvarchar(3000);
+    DECLARE @copies int;                /* that have not landed; counted to one above the limit */
 
-    SELECT @code = 0, @description = NULL;
     IF @messageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error''
         EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
             @code = @code OUTPUT, @description = @description OUTPUT;
 
-    /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for hours and counts
-       as one of the five (F-118). So that is left to somebody who has looked at the log first. */
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
           FROM sys.conversation_endpoints AS ce
@@ -4147,11 +4156,7 @@ BEGIN
               ON sm.ConversationId = ce.conversation_id
           WHERE ce.conversation_handle = @handle) AS p;
 
-    IF @copies <= 100000
-        EXECUTE @left = [audit].[usp_ResendPending] @handle = @handle, @code = @code,
-            @description = @description, @allowResend = @resend, @waitMs = 0;
-
-    IF @left <> 0
+    IF @inside = 0 OR @copies > 0 OR ISNULL(@code, -1) < 0
     BEGIN
         UPDATE cl
         SET Code = @code,
@@ -4159,17 +4164,99 @@ BEGIN
         FROM [audit].[ConversationLog] AS cl
             WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog''s row only, under G */
         WHERE cl.Handle = @handle;
+        SET @left = @@ROWCOUNT;
     END;
 
+    /* No row: not ours, and refused here, inside of the RECEIVE: so that its message is kept. */
+    IF @left = 0
+        EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
+
+    /* All of a dialog goes in one transaction: a very large one fills the log and rolls back for hours. So
+       that is left to somebody who has looked at the log first. */
     IF @copies > 100000
     BEGIN
         SET @description = CONCAT(N''Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [audit].[usp_ResendPending] @handle = '''''',
             @handle, N'''''', @code = '', ISNULL(CONVERT(nvarchar(12), @code), N''NULL''), N''; '', @description);
         EXECUTE [audit].[usp_LogError] @procedureName = N''usp_SenderActivation'',
             @handle = @handle, @sequence = @sequence, @message = @description;
+    END
+    ELSE IF @left = 1
+    BEGIN
+        /* The mark: 0 attempts blame nothing. It goes with the dialog, in one transaction. */
+        INSERT INTO [audit].[PoisonAttempt] (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc)
+        SELECT @handle, -4, N''usp_ResendLeft'', 0, SYSUTCDATETIME()
+        WHERE NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK)   /* one row, under G */
+                          WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -4 AND pa.MessageType = N''usp_ResendLeft'');
     END;
 
     RETURN @left;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'74_04_usp_ResendLeft.procedure.sql', 4, N'procedure', N'[audit].[usp_ResendLeft]',
+N'CREATE OR ALTER PROCEDURE [audit].[usp_ResendLeft]
+AS
+/* Redial 0.1.0, configuration audit */
+/* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
+   would roll back. By their marks: what a killed reader has left is the next one''s. A lock that does not come
+   (a reader of the target is at work, a sender has just found the dialog dead) blames nothing, and the mark stays. Any
+   other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server''s own trouble. */
+BEGIN
+    SET NOCOUNT ON;
+    SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @last uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @allowResend bit;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50127, N''usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.'', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        SET @handle = NULL;
+        SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
+            @allowResend = CASE WHEN pa.Attempts < 1 THEN 1 ELSE 0 END
+        FROM [audit].[PoisonAttempt] AS pa
+            /* READPAST: a mark that is just being written is its reader''s; nobody is waited for. */
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+        INNER JOIN [audit].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)    /* written before the mark was */
+            ON cl.Handle = pa.ConversationHandle
+        WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N''usp_ResendLeft''
+        ORDER BY pa.ConversationHandle;
+        IF @handle IS NULL
+            RETURN 0;
+
+        BEGIN TRY
+            EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
+                @allowResend = @allowResend;
+            SET @last = @handle;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
+                THROW;
+
+            /* 50112, 8426: somebody else has ended it meanwhile. */
+            IF ERROR_NUMBER() IN (50112, 8426)
+                DELETE pa
+                FROM [audit].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows */
+                WHERE pa.ConversationHandle = @handle;
+            ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
+            BEGIN
+                EXECUTE [audit].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
+                EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = -4,
+                    @messageType = N''usp_ResendLeft'';
+            END;
+            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426, 1205, 1222)
+                SET @last = @handle;
+        END CATCH;
+    END;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -4192,6 +4279,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
+    IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @sentUtc datetime2(3);
@@ -4200,8 +4289,7 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
+    DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
     DECLARE @tooLarge int = 0;
@@ -4242,11 +4330,21 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;'';
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
 
-        SELECT @handle = NULL, @state = NULL;
-        SELECT @handle = ce.conversation_handle, @state = ce.state
+        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL, @resend = 1;
+        /* By its handle: by conversation_id it may be a look at all endpoints (F-153). */
+        SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
+        FROM [audit].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written by who received the message */
+        WHERE cl.ConversationId = @conversationId;
+        IF @handle IS NULL              /* its row was deleted by hand */
+            SELECT @handle = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* as below */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+        SELECT @state = ce.state
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* as above; what is done below looks again under locks */
-        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+            WITH (NOLOCK)               /* what is done below looks again under locks */
+        WHERE ce.conversation_handle = @handle;
 
         /* An open dialog delivers, or tells its end. */
         IF @state IN (''SO'', ''CO'')
@@ -4265,7 +4363,6 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;'';
             CONTINUE;
         END;
 
-        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [audit].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -4273,33 +4370,26 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;'';
 
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
-            IF @handle IS NOT NULL
+            IF @state IS NOT NULL
             BEGIN
-                SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
-                FROM [audit].[ConversationLog] AS cl
-                    WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
-                WHERE cl.Handle = @handle;
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [audit].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
+                /* Its Error may be unread, and goes with it: nobody else drops the row then. */
+                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
             /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
+                SELECT @busy = 0, @description = ISNULL(@description, N''Its dialog was ended by hand.'');
                 BEGIN TRANSACTION;
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
-                IF NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                    EXECUTE [audit].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = N''Its dialog was ended by hand.'', @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
-                COMMIT TRANSACTION;
+                IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
+                    EXECUTE @busy = [audit].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
+                IF @busy = 0
+                    COMMIT TRANSACTION;
+                ELSE
+                    ROLLBACK TRANSACTION;
             END;
 
             /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
@@ -4393,15 +4483,11 @@ BEGIN
     DECLARE @messageType nvarchar(256);
     DECLARE @sequence bigint;
     DECLARE @body varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
-    DECLARE @resend bit;
-    DECLARE @copies int;
-    DECLARE @left int;                  /* 1: the dialog could not be ended in transaction 1 */
-    DECLARE @rung bit = 0;              /* 1: a timer was received, or a dialog was left */
-    DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
+    DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
+    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @result int;
     DECLARE @waitMs int;
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
@@ -4431,13 +4517,14 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
+                SET @phase = 2;
+                EXECUTE [audit].[usp_ResendLeft];        /* of one that was killed, too */
                 IF @rung = 0
                     RETURN 0;
 
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
-                SET @phase = 2;
                 SET @rung = 0;
-                EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = @age, @endsToo = 0;
+                EXECUTE [audit].[usp_ResendStranded] @endsToo = 0;
                 RETURN 0;
             END;
 
@@ -4498,26 +4585,18 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
+            /* -- 4  EndDialog, Error: end under G where all has landed. What has not is accounted for in a
+                     transaction of its own, since that may wait for others -- */
             ELSE IF @messageType IN (N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
                                      N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
             BEGIN
-                SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                EXECUTE @left = [audit].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
-                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
-
+                EXECUTE @left = [audit].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @inside;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                /* A reader of the target is at work on it: once more, holding nothing while we wait. */
-                IF @left <> 0 AND @copies <= 100000
-                BEGIN
-                    SELECT @rung = 1, @age = 0;     /* should that not be enough: once more before we leave */
-                    EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend;
-                END;
-
                 EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+                IF @left <> 0
+                    EXECUTE [audit].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -4540,10 +4619,10 @@ BEGIN
                 EXECUTE [audit].[usp_LogError] @procedureName = N''usp_SenderActivation'',
                     @handle = @handle, @sequence = @sequence;
 
-            /* The server''s trouble (disk, memory), not the message''s: wait until it is over. Any other error
-               of RECEIVE itself: leave, a loop would spin (F-118). */
+            /* The server''s trouble (disk, memory) or a lock, not the message''s: wait until it is over, holding
+               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 EXECUTE @left = [audit].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
@@ -4556,10 +4635,13 @@ BEGIN
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message''s fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
-                SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
+                SELECT @rollbacks = @rollbacks + 1,
+                    @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
+            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) THEN 1
+                                 WHEN @rollbacks > 2 THEN 2 ELSE 0 END;
+            IF @phase = 1 AND @attempts > 0
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
-                    @messageType = @messageType;
+                    @messageType = @messageType, @attempts = @attempts;
         END CATCH;
     END;
 
@@ -7971,14 +8053,14 @@ IF EXISTS (SELECT 1
                (N''[audit].[usp_ReadErrorBody]''), (N''[audit].[usp_RecordPoison]''),
                (N''[audit].[usp_RecycleConversation]''), (N''[audit].[usp_RehearseLanding]''),
                (N''[audit].[usp_ReopenGate]''), (N''[audit].[usp_ReorganizeQueue]''), (N''[audit].[usp_ReplayDeadLetter]''),
-               (N''[audit].[usp_Resend]''), (N''[audit].[usp_ResendPending]''), (N''[audit].[usp_ResendStranded]''),
-               (N''[audit].[usp_RetireIdle]''), (N''[audit].[usp_Send]''), (N''[audit].[usp_SendBatch]''),
-               (N''[audit].[usp_SendEndOfStream]''), (N''[audit].[usp_SenderActivation]''), (N''[audit].[usp_SendMessages]''),
-               (N''[audit].[usp_SendPrivately]''), (N''[audit].[usp_StartQueue]''), (N''[audit].[usp_TakeTurn]''),
-               (N''[audit].[usp_TargetActivation]''), (N''[audit].[usp_WaitForEnds]''), (N''[audit].[usp_WaitForServer]''),
-               (N''[audit].[vw_Conversations]''), (N''[audit].[vw_DeadLetters]''), (N''[audit].[vw_Errors]''),
-               (N''[audit].[vw_FailedConversations]''), (N''[audit].[vw_Pending]''), (N''[audit].[vw_Queues]''),
-               (N''[audit].[vw_Unlanded]'')
+               (N''[audit].[usp_Resend]''), (N''[audit].[usp_ResendLeft]''), (N''[audit].[usp_ResendPending]''),
+               (N''[audit].[usp_ResendStranded]''), (N''[audit].[usp_RetireIdle]''), (N''[audit].[usp_Send]''),
+               (N''[audit].[usp_SendBatch]''), (N''[audit].[usp_SendEndOfStream]''), (N''[audit].[usp_SenderActivation]''),
+               (N''[audit].[usp_SendMessages]''), (N''[audit].[usp_SendPrivately]''), (N''[audit].[usp_StartQueue]''),
+               (N''[audit].[usp_TakeTurn]''), (N''[audit].[usp_TargetActivation]''), (N''[audit].[usp_WaitForEnds]''),
+               (N''[audit].[usp_WaitForServer]''), (N''[audit].[vw_Conversations]''), (N''[audit].[vw_DeadLetters]''),
+               (N''[audit].[vw_Errors]''), (N''[audit].[vw_FailedConversations]''), (N''[audit].[vw_Pending]''),
+               (N''[audit].[vw_Queues]''), (N''[audit].[vw_Unlanded]'')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N''No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.'', 1;
@@ -8452,10 +8534,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''112875fdf9fc9371a52159ac6821780cf8e1c7c1091f6065ebc3a7d98f6fee10''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''b15da5b84156670218d062357ebfb0da9fe27d543d72615727955048ddaf779f''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''112875fdf9fc9371a52159ac6821780cf8e1c7c1091f6065ebc3a7d98f6fee10'');
+    VALUES (N''audit'', N''0.1.0'', N''b15da5b84156670218d062357ebfb0da9fe27d543d72615727955048ddaf779f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8530,7 +8612,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''112875fdf9fc9371a52159ac6821780cf8e1c7c1091f6065ebc3a7d98f6fee10'', NULLIF(@changes, N''''));
+    N''b15da5b84156670218d062357ebfb0da9fe27d543d72615727955048ddaf779f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

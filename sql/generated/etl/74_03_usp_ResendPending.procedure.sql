@@ -6,7 +6,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_ResendPending]
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 10000                 /* how long to wait for a reader of the target that is at work on it */
+    @waitMs int = 10000                 /* how long to wait for a reader of the target; 0: an activation not yet replaced */
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
@@ -14,9 +14,10 @@ AS
    transaction: sent again on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
    of @handle, then of its target, of the dialog begun here; never R.
    One transaction whatever its size: millions need room in the log for about three times their bytes, in
-   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation calls it for up to
+   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation takes up to
    100000 messages (operations.resend_limit); usp_Health names dialogs with more,
-   which wait for an operator's call. Returns 0, or 1: a reader of the target is at work on the dialog, and nothing was done. */
+   which wait for an operator's call. Returns 0, or 1: a reader of the target is at work on the dialog, and
+   nothing was done; inside a caller's transaction that is error 50113. */
 BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
@@ -29,6 +30,10 @@ BEGIN
     DECLARE @resent bigint;
     DECLARE @deadLettered bigint;
     DECLARE @busy int;
+
+    /* Inside of its RECEIVE, where nothing may wait: it calls again when it has committed that. */
+    IF @waitMs = 0
+        RETURN 1;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Ours, and the side that sends: the module user may own others' conversations too          */
@@ -78,7 +83,6 @@ BEGIN
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
        hand (DO) waits for its target's answer, which may never come; another END would be refused (8427). */
-    SAVE TRANSACTION RedialBeforeEnd;
     IF @state IN ('SO', 'CO')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
@@ -97,9 +101,10 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        ROLLBACK TRANSACTION RedialBeforeEnd;
-        IF @ownsTransaction = 1
-            COMMIT TRANSACTION;
+        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
+        IF @ownsTransaction = 0
+            THROW 50113, N'A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.', 1;
+        ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 

@@ -55,7 +55,7 @@ BEGIN
           UNION ALL
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), (N'SendLedger', N'IX_SendLedger_SentUtc'),
-                       (N'Inbox', N'IX_Inbox_ReceivedUtc')) AS v(TableName, IndexName)) AS n
+                       (N'Inbox', N'IX_Inbox_ReceivedUtc'), (N'ConversationLog', N'IX_ConversationLog_ConversationId')) AS v(TableName, IndexName)) AS n
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(n.TableName)), N'U') AS Id) AS t
     WHERE t.Id IS NOT NULL
       AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, 'IsDisabled'), 1) = 1;      /* NULL: there is none */

@@ -6,27 +6,25 @@ CREATE OR ALTER PROCEDURE [logging].[usp_EndInitiator]
     @messageType nvarchar(256),
     @sequence bigint,
     @body varbinary(max),
-    @resend bit,                        /* 0: dead-letter what has not landed (a resend failed before) */
-    @code int OUTPUT,                   /* of an Error message; 0 for EndDialog; NULL unreadable */
-    @description nvarchar(3000) OUTPUT,
-    @copies int OUTPUT                  /* how many messages have not landed; counted to one above the limit */
+    @inside bit                         /* 0: only write down what the message said; end nothing in here */
 AS
 /* Redial 0.1.0, configuration logging */
-/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: accounts
-   for what has not landed and ends the dialog, under G. Returns 0; or 1, and the message is consumed, the
-   dialog stays and what the message said is written down for whoever ends it. */
+/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: ends a
+   dialog that has left nothing behind, under G, and waits for nobody. Returns 0; or 1, and what the message said
+   is written down and the dialog stays, for usp_ResendLeft: to end the target's side may mean to wait, and an
+   error inside of a RECEIVE is a message rolled back. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @left int = 1;
+    DECLARE @left int = 0;
+    DECLARE @code int = 0;              /* of an Error message; 0 for EndDialog; NULL unreadable */
+    DECLARE @description nvarchar(3000);
+    DECLARE @copies int;                /* that have not landed; counted to one above the limit */
 
-    SELECT @code = 0, @description = NULL;
     IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
         EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
             @code = @code OUTPUT, @description = @description OUTPUT;
 
-    /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for hours and counts
-       as one of the five (F-118). So that is left to somebody who has looked at the log first. */
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
           FROM sys.conversation_endpoints AS ce
@@ -36,11 +34,7 @@ BEGIN
               ON sm.ConversationId = ce.conversation_id
           WHERE ce.conversation_handle = @handle) AS p;
 
-    IF @copies <= 100000
-        EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-            @description = @description, @allowResend = @resend, @waitMs = 0;
-
-    IF @left <> 0
+    IF @inside = 0 OR @copies > 0 OR ISNULL(@code, -1) < 0
     BEGIN
         UPDATE cl
         SET Code = @code,
@@ -48,14 +42,29 @@ BEGIN
         FROM [logging].[ConversationLog] AS cl
             WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
         WHERE cl.Handle = @handle;
+        SET @left = @@ROWCOUNT;
     END;
 
+    /* No row: not ours, and refused here, inside of the RECEIVE: so that its message is kept. */
+    IF @left = 0
+        EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
+
+    /* All of a dialog goes in one transaction: a very large one fills the log and rolls back for hours. So
+       that is left to somebody who has looked at the log first. */
     IF @copies > 100000
     BEGIN
         SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
             @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
         EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
             @handle = @handle, @sequence = @sequence, @message = @description;
+    END
+    ELSE IF @left = 1
+    BEGIN
+        /* The mark: 0 attempts blame nothing. It goes with the dialog, in one transaction. */
+        INSERT INTO [logging].[PoisonAttempt] (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc)
+        SELECT @handle, -4, N'usp_ResendLeft', 0, SYSUTCDATETIME()
+        WHERE NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (FORCESEEK)   /* one row, under G */
+                          WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft');
     END;
 
     RETURN @left;

@@ -17,15 +17,11 @@ BEGIN
     DECLARE @messageType nvarchar(256);
     DECLARE @sequence bigint;
     DECLARE @body varbinary(max);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
-    DECLARE @resend bit;
-    DECLARE @copies int;
-    DECLARE @left int;                  /* 1: the dialog could not be ended in transaction 1 */
-    DECLARE @rung bit = 0;              /* 1: a timer was received, or a dialog was left */
-    DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
+    DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
+    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
     DECLARE @queueId int = OBJECT_ID(N'[logging].[InitiatorQueue]');
@@ -53,13 +49,14 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
+                SET @phase = 2;
+                EXECUTE [logging].[usp_ResendLeft];        /* of one that was killed, too */
                 IF @rung = 0
                     RETURN 0;
 
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
-                SET @phase = 2;
                 SET @rung = 0;
-                EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @age, @endsToo = 0;
+                EXECUTE [logging].[usp_ResendStranded] @endsToo = 0;
                 RETURN 0;
             END;
 
@@ -94,25 +91,17 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row -- */
+            /* -- 4  EndDialog, Error: end under G where all has landed. What has not is accounted for in a
+                     transaction of its own, since that may wait for others -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
-                SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @resend,
-                    @code OUTPUT, @description OUTPUT, @copies OUTPUT;
-
+                EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @inside;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                /* A reader of the target is at work on it: once more, holding nothing while we wait. */
-                IF @left <> 0 AND @copies <= 100000
-                BEGIN
-                    SELECT @rung = 1, @age = 0;     /* should that not be enough: once more before we leave */
-                    EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend;
-                END;
-
+                IF @left <> 0
+                    EXECUTE [logging].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -135,10 +124,10 @@ BEGIN
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* The server's trouble (disk, memory), not the message's: wait until it is over. Any other error
-               of RECEIVE itself: leave, a loop would spin (F-118). */
+            /* The server's trouble (disk, memory) or a lock, not the message's: wait until it is over, holding
+               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906)) OR (@phase = 0 AND ERROR_NUMBER() IN (1205, 1222))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
                 EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
@@ -151,10 +140,13 @@ BEGIN
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
-                SET @rollbacks = @rollbacks + 1;
-            IF @phase = 1 AND (NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) OR @rollbacks > 2)
+                SELECT @rollbacks = @rollbacks + 1,
+                    @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
+            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) THEN 1
+                                 WHEN @rollbacks > 2 THEN 2 ELSE 0 END;
+            IF @phase = 1 AND @attempts > 0
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
-                    @messageType = @messageType;
+                    @messageType = @messageType, @attempts = @attempts;
         END CATCH;
     END;
 

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'fe9c196b3413f41e53f835bd8a991fbdd7cfc02a184ce03813840e10e7094f33'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4238009ba6968284a2c179d107d2b088c14df7cdf0fe0585d978e0201dc49b0a'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'fe9c196b3413f41e53f835bd8a991fbdd7cfc02a184ce03813840e10e7094f33');
+    VALUES (N'logging', N'0.1.0', N'4238009ba6968284a2c179d107d2b088c14df7cdf0fe0585d978e0201dc49b0a');
 END;
 GO

@@ -31,4 +31,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'ConversationLog';
     COMMIT TRANSACTION;
 END;
+/* From a copy to its dialog; a table that was there before has none yet. */
+IF INDEXPROPERTY(OBJECT_ID(N'[orders].[ConversationLog]', N'U'), N'IX_ConversationLog_ConversationId', 'IndexID') IS NULL
+    CREATE NONCLUSTERED INDEX [IX_ConversationLog_ConversationId] ON [orders].[ConversationLog] (ConversationId)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
 GO

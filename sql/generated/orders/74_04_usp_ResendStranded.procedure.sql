@@ -19,6 +19,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+    IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
+        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @sentUtc datetime2(3);
@@ -27,8 +29,7 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
+    DECLARE @busy int;
     DECLARE @found int;
     DECLARE @copies bigint;
     DECLARE @tooLarge int = 0;
@@ -69,11 +70,21 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
 
-        SELECT @handle = NULL, @state = NULL;
-        SELECT @handle = ce.conversation_handle, @state = ce.state
+        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL, @resend = 1;
+        /* By its handle: by conversation_id it may be a look at all endpoints (F-153). */
+        SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
+        FROM [orders].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written by who received the message */
+        WHERE cl.ConversationId = @conversationId;
+        IF @handle IS NULL              /* its row was deleted by hand */
+            SELECT @handle = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* as below */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+        SELECT @state = ce.state
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* as above; what is done below looks again under locks */
-        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+            WITH (NOLOCK)               /* what is done below looks again under locks */
+        WHERE ce.conversation_handle = @handle;
 
         /* An open dialog delivers, or tells its end. */
         IF @state IN ('SO', 'CO')
@@ -92,7 +103,6 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
             CONTINUE;
         END;
 
-        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [orders].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -100,33 +110,26 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
 
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
-            IF @handle IS NOT NULL
+            IF @state IS NOT NULL
             BEGIN
-                SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
-                FROM [orders].[ConversationLog] AS cl
-                    WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
-                WHERE cl.Handle = @handle;
-                /* Activation could not send it again. */
-                SELECT @resend = 0
-                FROM [orders].[PoisonAttempt] AS pa
-                    WITH (NOLOCK, FORCESEEK)    /* as above */
-                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
-
                 EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
+                /* Its Error may be unread, and goes with it: nobody else drops the row then. */
+                EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
             /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
             ELSE
             BEGIN
+                SELECT @busy = 0, @description = ISNULL(@description, N'Its dialog was ended by hand.');
                 BEGIN TRANSACTION;
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
-                IF NOT EXISTS (SELECT 1
-                               FROM sys.conversation_endpoints AS ce
-                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-                    EXECUTE [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = N'Its dialog was ended by hand.', @allowResend = @resend, @waitMs = 10000,
-                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
-                COMMIT TRANSACTION;
+                IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
+                    EXECUTE @busy = [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
+                IF @busy = 0
+                    COMMIT TRANSACTION;
+                ELSE
+                    ROLLBACK TRANSACTION;
             END;
 
             /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */

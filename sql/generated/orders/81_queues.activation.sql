@@ -32,14 +32,15 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_PurgeSendLedger]'), (N'[orders].[usp_ReadErrorBody]'), (N'[orders].[usp_RecordPoison]'),
                (N'[orders].[usp_RecycleConversation]'), (N'[orders].[usp_RehearseLanding]'),
                (N'[orders].[usp_ReopenGate]'), (N'[orders].[usp_ReorganizeQueue]'),
-               (N'[orders].[usp_ReplayDeadLetter]'), (N'[orders].[usp_Resend]'), (N'[orders].[usp_ResendPending]'),
-               (N'[orders].[usp_ResendStranded]'), (N'[orders].[usp_RetireIdle]'), (N'[orders].[usp_Send]'),
-               (N'[orders].[usp_SendBatch]'), (N'[orders].[usp_SendEndOfStream]'), (N'[orders].[usp_SenderActivation]'),
-               (N'[orders].[usp_SendMessages]'), (N'[orders].[usp_SendPrivately]'), (N'[orders].[usp_StartQueue]'),
-               (N'[orders].[usp_TakeTurn]'), (N'[orders].[usp_TargetActivation]'), (N'[orders].[usp_WaitForEnds]'),
-               (N'[orders].[usp_WaitForServer]'), (N'[orders].[vw_Conversations]'), (N'[orders].[vw_DeadLetters]'),
-               (N'[orders].[vw_Errors]'), (N'[orders].[vw_FailedConversations]'), (N'[orders].[vw_Pending]'),
-               (N'[orders].[vw_Queues]'), (N'[orders].[vw_Unlanded]')
+               (N'[orders].[usp_ReplayDeadLetter]'), (N'[orders].[usp_Resend]'), (N'[orders].[usp_ResendLeft]'),
+               (N'[orders].[usp_ResendPending]'), (N'[orders].[usp_ResendStranded]'), (N'[orders].[usp_RetireIdle]'),
+               (N'[orders].[usp_Send]'), (N'[orders].[usp_SendBatch]'), (N'[orders].[usp_SendEndOfStream]'),
+               (N'[orders].[usp_SenderActivation]'), (N'[orders].[usp_SendMessages]'),
+               (N'[orders].[usp_SendPrivately]'), (N'[orders].[usp_StartQueue]'), (N'[orders].[usp_TakeTurn]'),
+               (N'[orders].[usp_TargetActivation]'), (N'[orders].[usp_WaitForEnds]'), (N'[orders].[usp_WaitForServer]'),
+               (N'[orders].[vw_Conversations]'), (N'[orders].[vw_DeadLetters]'), (N'[orders].[vw_Errors]'),
+               (N'[orders].[vw_FailedConversations]'), (N'[orders].[vw_Pending]'), (N'[orders].[vw_Queues]'),
+               (N'[orders].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'No queue of schema [orders] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.', 1;

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd60a78a1b946bf933431a006d77b467fda52d1333f2a98297d3435b333ad7427'
+           ORDER BY h.DeploymentId DESC), N'') <> N'fb0899cde7fdc455b1c596d97aac10fe316b5c8cd9bf97fe166993506dd9a4f9'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'd60a78a1b946bf933431a006d77b467fda52d1333f2a98297d3435b333ad7427');
+    VALUES (N'orders', N'0.1.0', N'fb0899cde7fdc455b1c596d97aac10fe316b5c8cd9bf97fe166993506dd9a4f9');
 END;
 GO

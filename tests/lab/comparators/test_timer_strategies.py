@@ -51,9 +51,16 @@ def test_it_says_what_it_is_in_config_stamp_and_catalog(name):
 
 def test_what_we_ship_has_no_trace_of_them():
     """usp_RecycleConversation and usp_MoveCopies wait for a lock as long as their callers say (F-410),
-    an operator's procedure a bounded time, whoever calls it; the target's reader 30 seconds and no longer.
+    an operator's procedure and what resends outside of a RECEIVE a bounded time, whoever calls it; the
+    target's reader 30 seconds and no longer.
     """
-    own = ("usp_RecycleConversation", "usp_MoveCopies", "78_")
+    own = (
+        "usp_RecycleConversation",
+        "usp_MoveCopies",
+        "usp_ResendLeft",
+        "usp_ResendStranded",
+        "78_",
+    )
     bounded = "    SET LOCK_TIMEOUT 30000; "
     files = render(small_config())
     assert not any(

@@ -105,6 +105,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_RecycleInOneTransaction",
         "usp_SenderActivation",
         "usp_MoveCopies",
+        "usp_ResendLeft",
         "usp_SendPrivately",
         "usp_TargetActivation",
         "usp_LandBatch",

@@ -43,7 +43,6 @@ ASKED = (
     "text_outside_of_elements",
     "timer_while_off",
     "transmission_status_shows",
-    "undone_send_number",
 )
 """Switches the day asks for, beside those a procedure is compiled with."""
 

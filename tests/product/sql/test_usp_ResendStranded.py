@@ -248,14 +248,22 @@ def sides(lab: Lab) -> tuple[str, str]:
     return sender, target
 
 
-def test_a_dialog_whose_reader_took_longer_than_activation_waits_is_ended_later():
+@pytest.mark.parametrize("dooms", [False, True])
+@pytest.mark.parametrize("heeded", ["1222", "waits"])
+@pytest.mark.parametrize("ends", ["COMMIT", "ROLLBACK"])
+def test_a_dialog_whose_reader_took_longer_than_activation_waits_is_ended_later(
+    ends, heeded, dooms
+):
     """1. LIFETIME ends. 2. A reader of the target lands for 60 s. 3. Activation comes, waits its
     10 s and goes. 4. The reader commits: nothing is left to resend, and nobody is told any more.
+    Or it rolls back: all is sent again. Activation has rolled back nothing, and blamed nothing.
     """
     lab = Lab(
         configured(
             timer={"after_seconds": 60, "spread_seconds": 0}, conversation={"lifetime_seconds": 600}
-        )
+        ),
+        group_lock_timeout=heeded,
+        group_lock_timeout_dooms=dooms,
     )
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     lab.rows("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
@@ -268,15 +276,22 @@ def test_a_dialog_whose_reader_took_longer_than_activation_waits_is_ended_later(
     )
     lab.rows("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(60)
-    reader.execute("COMMIT TRANSACTION;")
+    assert lab.rows("SELECT 1 FROM audit.InitiatorQueue WITH (NOLOCK);") == []
+    reader.execute(f"{ends} TRANSACTION;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.settle()
     open_ones = "SELECT state FROM sys.conversation_endpoints WHERE state <> 'CD';"
-    assert lab.rows(open_ones) == [("ER",), ("ER",)]
+    if heeded == "1222" and ends == "COMMIT":
+        assert lab.rows(open_ones) == [("ER",), ("ER",)]
     lab.rows(CALL.format(30))
+    lab.advance(70)
     assert lab.rows(open_ones) == []
     assert lab.rows(
-        "SELECT Resent, DeadLettered, Code FROM audit.ConversationLog WHERE EndedUtc IS NOT NULL;"
-    ) == [(0, 0, -8489)]
-    assert lab.errors() == []
+        "SELECT DeadLettered, Code FROM audit.ConversationLog WHERE Code < 0 AND EndedUtc > BegunUtc;"
+    ) == [(0, -8489)]
+    assert lab.bodies() == ([] if ends == "COMMIT" else [b"\xa1"])
+    assert lab.rows("SELECT 1 FROM audit.DeadLetter;") == []
+    assert lab.rows(ATTEMPTS) == [] and lab.errors() == []
 
 
 @pytest.mark.parametrize("reads_wait", [False, True])

@@ -217,16 +217,18 @@ def test_recycling_from_a_client_without_autocommit_leaves_nothing_open(lab, cli
 
 @pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-def test_a_lock_that_never_comes_blames_the_message_late_and_never_switches_the_queue_off(limit):
-    """1. Somebody holds a table that ending a dialog needs. 2. The dialog ends; activation gives up
-    its wait four times at most. 3. The message is set aside; what has not landed has its copy.
+def test_a_lock_that_never_comes_blames_no_message_and_never_switches_the_queue_off(limit):
+    """1. Somebody holds a table that ending a dialog needs. 2. The dialog ends; each of two readers
+    gives up its wait once, pauses, and leaves the dialog to a transaction that receives nothing.
+    3. The table is free: the dialog is ended.
     """
     lab = Lab(configured(poison={"limit": limit}))
     Client(lab).execute(send("0x01"))
     lab.rows("CREATE TABLE audit.Held (n int); INSERT INTO audit.Held VALUES (1);")
+    [(text,)] = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ResendPending'));")
     lab.rows(
         "ALTER PROCEDURE audit.usp_ResendPending @handle uniqueidentifier, @code int, "
-        "@description nvarchar(3000), @allowResend bit, @waitMs int = 0 AS "
+        "@description nvarchar(3000), @allowResend bit = 1, @waitMs int = 0 AS "
         "SET LOCK_TIMEOUT 0; DECLARE @n int = (SELECT COUNT(*) FROM audit.Held);"
     )
     holder = Client(lab)
@@ -235,9 +237,51 @@ def test_a_lock_that_never_comes_blames_the_message_late_and_never_switches_the_
         "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
     )
     lab.rows(f"END CONVERSATION '{target}';")
-    lab.advance(5)
-    assert [number for _, number, _ in lab.errors()] == [1222] * 4
+    lab.advance(4)
+    assert len(lab.rows("SELECT 1 FROM audit.InitiatorQueue WITH (NOLOCK);")) == 1, "it pauses"
+    lab.advance(60)
+    assert lab.rows("SELECT 1 FROM audit.InitiatorQueue WITH (NOLOCK);") == [], "it is left"
+    assert [number for _, number, _ in lab.errors()] == [1222] * 2
     assert lab.rows(
         "SELECT is_receive_enabled FROM sys.service_queues WHERE name = N'InitiatorQueue';"
     ) == [(True,)]
-    assert len(lab.rows("SELECT 1 FROM audit.DeadLetter WHERE Side = N'initiator';")) == 1
+    assert lab.rows("SELECT 1 FROM audit.DeadLetter;") == []
+    assert lab.rows("SELECT Attempts FROM audit.PoisonAttempt;") == [(0,)], "only its mark"
+    holder.execute("COMMIT TRANSACTION;")
+    lab.rows(text.replace("CREATE", "ALTER", 1))
+    lab.rows("EXECUTE audit.usp_ResendStranded;")
+    assert [state for state, initiator in lab.endpoints() if initiator] == []
+    assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
+
+
+def test_what_a_killed_reader_has_left_is_the_next_ones(lab, client):
+    """1. A dialog fails with a message that has not landed. 2. Its reader commits the RECEIVE and is
+    killed before it sends the message again. 3. Another dialog ends: its reader does both.
+    """
+    text = "SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ResendLeft'));"
+    ((text,),) = lab.rows(text)
+    lab.rows("ALTER PROCEDURE audit.usp_ResendLeft AS RETURN 0;")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    client.execute(send("0x01"))
+    fail = (
+        "DECLARE @h uniqueidentifier = (SELECT TOP (1) conversation_handle FROM "
+        "sys.conversation_endpoints WHERE is_initiator = 0 AND state = 'CO'); "
+        "END CONVERSATION @h WITH ERROR = 50999 DESCRIPTION = N'no more';"
+    )
+    lab.sa.execute(fail)
+    lab.settle()
+    assert [state for state, initiator in lab.endpoints() if initiator] == ["ER"]
+    assert lab.rows("SELECT MessageSequence, Attempts FROM audit.PoisonAttempt;") == [(-4, 0)]
+    assert lab.rows("SELECT 1 FROM audit.DeadLetter;") == []
+
+    lab.rows(text.replace("CREATE", "ALTER", 1))
+    client.execute(send("0x02"))
+    lab.sa.execute(fail)
+    lab.settle()
+    assert [state for state, initiator in lab.endpoints() if initiator] == []
+    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter ORDER BY Body;") == [
+        (b"\x01", 50999),
+        (b"\x02", 50999),
+    ]
+    assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
+    assert lab.errors() == []

@@ -1,0 +1,68 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_ResendLeft]
+AS
+/* Redial 0.1.0, configuration logging */
+/* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
+   would roll back. By their marks: what a killed reader has left is the next one's. A lock that does not come
+   (a reader of the target is at work, a sender has just found the dialog dead) blames nothing, and the mark stays. Any
+   other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server's own trouble. */
+BEGIN
+    SET NOCOUNT ON;
+    SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @allowResend bit;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50127, N'usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        SET @handle = NULL;
+        SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
+            @allowResend = CASE WHEN pa.Attempts < 1 THEN 1 ELSE 0 END
+        FROM [logging].[PoisonAttempt] AS pa
+            /* READPAST: a mark that is just being written is its reader's; nobody is waited for. */
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+        INNER JOIN [logging].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)    /* written before the mark was */
+            ON cl.Handle = pa.ConversationHandle
+        WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft'
+        ORDER BY pa.ConversationHandle;
+        IF @handle IS NULL
+            RETURN 0;
+
+        BEGIN TRY
+            EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
+                @allowResend = @allowResend;
+            SET @last = @handle;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
+                THROW;
+
+            /* 50112, 8426: somebody else has ended it meanwhile. */
+            IF ERROR_NUMBER() IN (50112, 8426)
+                DELETE pa
+                FROM [logging].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows */
+                WHERE pa.ConversationHandle = @handle;
+            ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
+            BEGIN
+                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
+                EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = -4,
+                    @messageType = N'usp_ResendLeft';
+            END;
+            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426, 1205, 1222)
+                SET @last = @handle;
+        END CATCH;
+    END;
+END;
+GO
