@@ -268,6 +268,13 @@ declare(
     "Bodies of Error messages begin with a byte order mark.",
 )
 declare(
+    "error_text_characters",
+    ("as given", "reference"),
+    "F-276",
+    "A character of END .. DESCRIPTION that XML may not hold (0x01, half a surrogate pair) stands "
+    "in the Error message as it was given, or as &#x1; does. Either way it is no XML.",
+)
+declare(
     "group_lock_timeout",
     ("1222", "waits"),
     "F-277",

@@ -350,7 +350,12 @@ def end_with_error(
         transmission.ERROR,
         sequence,
         broker.message_types[names.ERROR],
-        error_body.encode(code, description[:3000], bom=value(broker.engine, "error_body_bom")),
+        error_body.encode(
+            code,
+            description[:3000],
+            bom=value(broker.engine, "error_body_bom"),
+            references=value(broker.engine, "error_text_characters") == "reference",
+        ),
     )
     _leave(transaction, endpoint, delivered)
 

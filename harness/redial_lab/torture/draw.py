@@ -36,6 +36,7 @@ SWITCH_NAMES = (
     "timer_while_off",
     "group_lock_timeout",
     "error_body_bom",
+    "error_text_characters",
     "broker_error_dooms",
     "xact_abort_counts",
     "endpoint_reads_wait",

@@ -4,11 +4,12 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
-    @description nvarchar(3000) OUTPUT
+    @description nvarchar(3000) OUTPUT  /* the body itself then, as far as there is room */
 AS
 /* Redial 0.1.0, configuration audit */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it (F-115), so every conversion is a TRY_ one. */
+   transaction that received it (F-115), so every conversion is a TRY_ one. A description may hold what
+   XML may not (0x01, half a surrogate pair), and then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;
     /* Methods of xml want these (1934). The session of a reader may have the database's defaults. */
@@ -16,10 +17,31 @@ BEGIN
     SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
+    DECLARE @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody);
+    DECLARE @number nvarchar(20);
+    DECLARE @from int;
+    DECLARE @to int;
 
     WITH XMLNAMESPACES ('http://schemas.microsoft.com/SQL/ServiceBroker/Error' AS ssb)
     SELECT
-        @code = TRY_CONVERT(int, @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)')),
+        @number = @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)'),
         @description = @body.value('(/ssb:Error/ssb:Description)[1]', 'nvarchar(3000)');
+
+    IF @body IS NULL
+    BEGIN
+        SELECT @from = CHARINDEX(N'<Code>', @text) + 6, @to = CHARINDEX(N'</Code>', @text);
+        IF @from > 6 AND @to > @from
+            SET @number = SUBSTRING(@text, @from, @to - @from);
+        SELECT @from = CHARINDEX(N'<Description>', @text) + 13, @to = CHARINDEX(N'</Description>', @text);
+        IF @from > 13 AND @to > @from
+            SET @description = REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(SUBSTRING(@text, @from, @to - @from),
+                N'&lt;', N'<'), N'&gt;', N'>'), N'&quot;', N'"'), N'&apos;', N''''), N'&amp;', N'&');
+    END;
+
+    /* With a digit: nothing at all would be 0, which says that there was no error. */
+    SET @code = CASE WHEN @number LIKE N'%[0-9]%' THEN TRY_CONVERT(int, @number) END;
+    IF @code IS NULL
+        SET @description = LEFT(CONCAT(N'An Error message without a code that can be read. ', @description, N' Its body: ',
+            ISNULL(CONVERT(nvarchar(max), SUBSTRING(@messageBody, 1, 1400), 1), N'none')), 3000);
 END;
 GO

@@ -5,12 +5,16 @@ CREATE OR ALTER PROCEDURE [audit].[usp_SendPrivately]
     @messages [audit].[ReceivedBatch] READONLY,   /* sent in the order of RowId, byte for byte */
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
+    @most int = NULL,                   /* only the first so many, and none behind one that is refused; NULL: all of them */
+    @sent int = NULL OUTPUT,            /* how many went out on it */
     @handle uniqueidentifier OUTPUT
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
    sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
-   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog. */
+   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
+   A server may look at a body while it is being sent, and then the next SEND is refused (8429, F-366):
+   with @most the refused message is the last one here, and what is behind it the caller's to send. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
@@ -19,12 +23,13 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @sent bigint;
+    DECLARE @last int = 0;
+    DECLARE @state char(2);
 
     IF @@TRANCOUNT = 0
         THROW 50124, N'usp_SendPrivately must be called inside the transaction that takes the messages from where they are.', 1;
 
-    SET @handle = NULL;
+    SELECT @handle = NULL, @sent = 0;
     BEGIN DIALOG CONVERSATION @handle
         FROM SERVICE [//redial/audit/initiator]
         TO SERVICE N'//redial/audit/target'
@@ -36,7 +41,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
 
-    WHILE 1 = 1
+    WHILE ISNULL(@most, @sent + 1) > @sent
     BEGIN
         SELECT TOP (1) @row = m.RowId, @messageType = m.MessageType, @body = m.Body
         FROM @messages AS m
@@ -53,15 +58,27 @@ BEGIN
         BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
         END;
+
+        SELECT @sent += 1, @last = @row;
+        IF @most IS NOT NULL
+            SELECT @state = ce.state
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            WHERE ce.conversation_handle = @handle;
+        IF @state NOT IN ('SO', 'CO')
+            BREAK;
     END;
 
     /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
     SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
-    FROM @messages AS m;
-    SET @sent = @@ROWCOUNT;
+    FROM @messages AS m
+    WHERE m.RowId <= @last;
 
-    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+    IF ISNULL(@state, 'SO') IN ('SO', 'CO')
+    BEGIN
+        SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+    END;
 
     INSERT INTO [audit].[ConversationLog]
         (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages, Reason)

@@ -54,6 +54,7 @@ BEGIN
                 THEN N'@onContract must be ''//redial/audit/contract''. ' END,
             CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
                 THEN N'@messageType must be one of: ''//redial/audit/event''. ' END,
+
             CASE WHEN @key IS NOT NULL
                 THEN N'@key must be NULL: this configuration has key = spid. ' END,
             CASE WHEN @messageId IS NOT NULL

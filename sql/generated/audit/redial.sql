@@ -2331,11 +2331,12 @@ VALUES (N'70_usp_ReadErrorBody.procedure.sql', 4, N'procedure', N'[audit].[usp_R
 N'CREATE OR ALTER PROCEDURE [audit].[usp_ReadErrorBody]
     @messageBody varbinary(max),
     @code int OUTPUT,                   /* NULL when the body cannot be read */
-    @description nvarchar(3000) OUTPUT
+    @description nvarchar(3000) OUTPUT  /* the body itself then, as far as there is room */
 AS
 /* Redial 0.1.0, configuration audit */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it (F-115), so every conversion is a TRY_ one. */
+   transaction that received it (F-115), so every conversion is a TRY_ one. A description may hold what
+   XML may not (0x01, half a surrogate pair), and then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;
     /* Methods of xml want these (1934). The session of a reader may have the database''s defaults. */
@@ -2343,11 +2344,32 @@ BEGIN
     SET NUMERIC_ROUNDABORT OFF;
 
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
+    DECLARE @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody);
+    DECLARE @number nvarchar(20);
+    DECLARE @from int;
+    DECLARE @to int;
 
     WITH XMLNAMESPACES (''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' AS ssb)
     SELECT
-        @code = TRY_CONVERT(int, @body.value(''(/ssb:Error/ssb:Code)[1]'', ''nvarchar(20)'')),
+        @number = @body.value(''(/ssb:Error/ssb:Code)[1]'', ''nvarchar(20)''),
         @description = @body.value(''(/ssb:Error/ssb:Description)[1]'', ''nvarchar(3000)'');
+
+    IF @body IS NULL
+    BEGIN
+        SELECT @from = CHARINDEX(N''<Code>'', @text) + 6, @to = CHARINDEX(N''</Code>'', @text);
+        IF @from > 6 AND @to > @from
+            SET @number = SUBSTRING(@text, @from, @to - @from);
+        SELECT @from = CHARINDEX(N''<Description>'', @text) + 13, @to = CHARINDEX(N''</Description>'', @text);
+        IF @from > 13 AND @to > @from
+            SET @description = REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(SUBSTRING(@text, @from, @to - @from),
+                N''&lt;'', N''<''), N''&gt;'', N''>''), N''&quot;'', N''"''), N''&apos;'', N''''''''), N''&amp;'', N''&'');
+    END;
+
+    /* With a digit: nothing at all would be 0, which says that there was no error. */
+    SET @code = CASE WHEN @number LIKE N''%[0-9]%'' THEN TRY_CONVERT(int, @number) END;
+    IF @code IS NULL
+        SET @description = LEFT(CONCAT(N''An Error message without a code that can be read. '', @description, N'' Its body: '',
+            ISNULL(CONVERT(nvarchar(max), SUBSTRING(@messageBody, 1, 1400), 1), N''none'')), 3000);
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -2440,12 +2462,16 @@ N'CREATE OR ALTER PROCEDURE [audit].[usp_SendPrivately]
     @messages [audit].[ReceivedBatch] READONLY,   /* sent in the order of RowId, byte for byte */
     @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
     @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
+    @most int = NULL,                   /* only the first so many, and none behind one that is refused; NULL: all of them */
+    @sent int = NULL OUTPUT,            /* how many went out on it */
     @handle uniqueidentifier OUTPUT
 AS
 /* Redial 0.1.0, configuration audit */
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
    sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
-   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog. */
+   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
+   A server may look at a body while it is being sent, and then the next SEND is refused (8429, F-366):
+   with @most the refused message is the last one here, and what is behind it the caller''s to send. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
@@ -2454,12 +2480,13 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
-    DECLARE @sent bigint;
+    DECLARE @last int = 0;
+    DECLARE @state char(2);
 
     IF @@TRANCOUNT = 0
         THROW 50124, N''usp_SendPrivately must be called inside the transaction that takes the messages from where they are.'', 1;
 
-    SET @handle = NULL;
+    SELECT @handle = NULL, @sent = 0;
     BEGIN DIALOG CONVERSATION @handle
         FROM SERVICE [//redial/audit/initiator]
         TO SERVICE N''//redial/audit/target''
@@ -2471,7 +2498,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
 
-    WHILE 1 = 1
+    WHILE ISNULL(@most, @sent + 1) > @sent
     BEGIN
         SELECT TOP (1) @row = m.RowId, @messageType = m.MessageType, @body = m.Body
         FROM @messages AS m
@@ -2488,15 +2515,27 @@ BEGIN
         BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
         END;
+
+        SELECT @sent += 1, @last = @row;
+        IF @most IS NOT NULL
+            SELECT @state = ce.state
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+            WHERE ce.conversation_handle = @handle;
+        IF @state NOT IN (''SO'', ''CO'')
+            BREAK;
     END;
 
     /* The numbers the broker gives them: from 0 on (F-171). */
     INSERT INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
     SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
-    FROM @messages AS m;
-    SET @sent = @@ROWCOUNT;
+    FROM @messages AS m
+    WHERE m.RowId <= @last;
 
-    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+    IF ISNULL(@state, ''SO'') IN (''SO'', ''CO'')
+    BEGIN
+        SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+    END;
 
     INSERT INTO [audit].[ConversationLog]
         (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages, Reason)
@@ -2898,6 +2937,7 @@ BEGIN
                 THEN N''@onContract must be ''''//redial/audit/contract''''. '' END,
             CASE WHEN ISNULL(@messageType, N'''') COLLATE Latin1_General_BIN2 NOT IN (N''//redial/audit/event'')
                 THEN N''@messageType must be one of: ''''//redial/audit/event''''. '' END,
+
             CASE WHEN @key IS NOT NULL
                 THEN N''@key must be NULL: this configuration has key = spid. '' END,
             CASE WHEN @messageId IS NOT NULL
@@ -3785,6 +3825,14 @@ BEGIN
     DECLARE @earlier uniqueidentifier = @handle;
     DECLARE @resends int = 0;           /* how often these messages were sent again already */
     DECLARE @rows [audit].[ReceivedBatch];
+    DECLARE @rowCount int;
+    DECLARE @bad TABLE (RowId int NOT NULL PRIMARY KEY, IsDead bit NOT NULL);   /* the refused one, and what goes alone */
+    DECLARE @number nvarchar(3000);     /* the last one in the error''s text */
+    DECLARE @most int;                  /* on one dialog */
+    DECLARE @sent int;
+    DECLARE @alone int;
+    DECLARE @left int;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -3845,7 +3893,8 @@ BEGIN
     WHERE sm.ConversationId = @conversationId
     ORDER BY sm.MessageSequence;
 
-    IF @@ROWCOUNT = 0
+    SELECT @rowCount = @@ROWCOUNT, @most = @@ROWCOUNT;
+    IF @rowCount = 0
         RETURN 0;
 
     /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
@@ -3868,35 +3917,74 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  Again, after errors that say nothing against the message itself (F-111); else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
+    /* 3  Refused for a body (F-366): one message, which the rule of its type or the last number in the */
+    /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
+    /*    neither: in two halves, until one is left                                                   */
     /* ----------------------------------------------------------------------------------------- */
-    IF @resends = 20
+    IF @code IN (-8430, -9615, -9616)
+    BEGIN
+        SET @number = REVERSE(@description);
+        SET @number = STUFF(@number, 1, PATINDEX(N''%[0-9]%'', @number) - 1, N'''');
+        SET @number = REVERSE(LEFT(@number, PATINDEX(N''%[^0-9]%'', @number + N'' '') - 1));
+
+        INSERT INTO @bad (RowId, IsDead)
+        SELECT r.RowId, CASE WHEN COUNT(*) OVER () > 1000       /* not a dialog for each of so many */
+            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId) = 1 THEN 1 ELSE 0 END
+        FROM @rows AS r
+        LEFT OUTER JOIN sys.service_message_types AS mt
+            ON mt.name COLLATE Latin1_General_BIN2 = r.MessageType COLLATE Latin1_General_BIN2
+        CROSS APPLY
+        (
+            SELECT CASE WHEN r.Body IS NOT NULL AND (mt.validation = ''E'' OR (mt.validation = ''X'' AND TRY_CONVERT(xml, r.Body) IS NULL)) THEN 1 ELSE 0 END AS Breaks,
+                CASE WHEN @code <> -8430 AND r.MessageSequence = TRY_CONVERT(bigint, @number) THEN 1 ELSE 0 END AS IsNamed
+        ) AS w
+        WHERE w.Breaks = 1 OR w.IsNamed = 1 OR @rowCount = 1;
+        IF @@ROWCOUNT = 0 OR @resends = 20
+            SET @most = (@rowCount + 1) / 2;
+    END
+    ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
-    IF @allowResend = 1 AND @resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
-    BEGIN
-        EXECUTE [audit].[usp_SendPrivately] @messages = @rows, @resendOf = @handle,
-            @reason = @description, @handle = @newHandle OUTPUT;
-        SET @resent = (SELECT COUNT(*) FROM @rows);
-    END
-    ELSE
-    BEGIN
-        INSERT INTO [audit].[DeadLetter]
-            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-        SELECT N''initiator'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
-        FROM @rows AS r
-        ORDER BY r.RowId;
-        SET @deadLettered = @@ROWCOUNT;
-    END;
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
+    INSERT INTO [audit].[DeadLetter]
+        (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+    SELECT N''initiator'', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
+    FROM @rows AS r
+    WHERE @goesOn = 0 OR EXISTS (SELECT 1 FROM @bad AS b WHERE b.RowId = r.RowId AND b.IsDead = 1)
+    ORDER BY r.RowId;
+    SET @left = @rowCount - @@ROWCOUNT;
+    SET @deadLettered = @rowCount - @left;
 
-    /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
+    /* What goes on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
     INNER JOIN [audit].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
         ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
     OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+
+    /* Those that go alone come last. */
+    INSERT INTO @rows (MessageSequence, MessageType, Body)
+    SELECT r.MessageSequence, r.MessageType, r.Body
+    FROM @rows AS r INNER JOIN @bad AS b ON b.RowId = r.RowId
+    WHERE b.IsDead = 0
+    ORDER BY r.RowId;
+    SET @alone = @@ROWCOUNT;
+    DELETE r FROM @rows AS r INNER JOIN @bad AS b ON b.RowId = r.RowId;
+    WHILE @left > 0
+    BEGIN
+        SET @most = CASE WHEN @left <= @alone THEN 1 WHEN @most > @left - @alone THEN @left - @alone ELSE @most END;
+        EXECUTE [audit].[usp_SendPrivately] @messages = @rows, @resendOf = @handle, @reason = @description,
+            @most = @most, @sent = @sent OUTPUT, @handle = @newHandle OUTPUT;
+        SELECT @left -= @sent, @resent += @sent;
+        WITH gone AS (SELECT TOP (@sent) r.RowId FROM @rows AS r ORDER BY r.RowId)
+        DELETE FROM gone;
+    END;
 
     RETURN 0;
 END;
@@ -8423,10 +8511,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''9c30ba1c0e4508d5928b5b4cdc9f97c32dba0e0eaebfc41b4e4db5d72cf7460b''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa'');
+    VALUES (N''audit'', N''0.1.0'', N''9c30ba1c0e4508d5928b5b4cdc9f97c32dba0e0eaebfc41b4e4db5d72cf7460b'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8501,7 +8589,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0c45f59e0132a584e2629e174fb887c82894ff7cf7dfe124de96794063424caa'', NULLIF(@changes, N''''));
+    N''9c30ba1c0e4508d5928b5b4cdc9f97c32dba0e0eaebfc41b4e4db5d72cf7460b'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

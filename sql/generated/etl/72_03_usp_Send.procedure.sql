@@ -53,6 +53,7 @@ BEGIN
                 THEN N'@onContract must be ''//redial/etl/contract''. ' END,
             CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
                 THEN N'@messageType must be one of: ''//redial/etl/event''. ' END,
+
             CASE WHEN @key IS NOT NULL
                 THEN N'@key must be NULL: this configuration has key = pool. ' END,
             CASE WHEN @messageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')

@@ -28,6 +28,14 @@ BEGIN
     DECLARE @earlier uniqueidentifier = @handle;
     DECLARE @resends int = 0;           /* how often these messages were sent again already */
     DECLARE @rows [etl].[ReceivedBatch];
+    DECLARE @rowCount int;
+    DECLARE @bad TABLE (RowId int NOT NULL PRIMARY KEY, IsDead bit NOT NULL);   /* the refused one, and what goes alone */
+    DECLARE @number nvarchar(3000);     /* the last one in the error's text */
+    DECLARE @most int;                  /* on one dialog */
+    DECLARE @sent int;
+    DECLARE @alone int;
+    DECLARE @left int;
+    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -88,7 +96,8 @@ BEGIN
     WHERE sm.ConversationId = @conversationId
     ORDER BY sm.MessageSequence;
 
-    IF @@ROWCOUNT = 0
+    SELECT @rowCount = @@ROWCOUNT, @most = @@ROWCOUNT;
+    IF @rowCount = 0
         RETURN 0;
 
     /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
@@ -111,35 +120,74 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  Again, after errors that say nothing against the message itself (F-111); else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
+    /* 3  Refused for a body (F-366): one message, which the rule of its type or the last number in the */
+    /*    error's text tells. Others that break the rule too go alone and hear for themselves. Told by */
+    /*    neither: in two halves, until one is left                                                   */
     /* ----------------------------------------------------------------------------------------- */
-    IF @resends = 20
+    IF @code IN (-8430, -9615, -9616)
+    BEGIN
+        SET @number = REVERSE(@description);
+        SET @number = STUFF(@number, 1, PATINDEX(N'%[0-9]%', @number) - 1, N'');
+        SET @number = REVERSE(LEFT(@number, PATINDEX(N'%[^0-9]%', @number + N' ') - 1));
+
+        INSERT INTO @bad (RowId, IsDead)
+        SELECT r.RowId, CASE WHEN COUNT(*) OVER () > 1000       /* not a dialog for each of so many */
+            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId) = 1 THEN 1 ELSE 0 END
+        FROM @rows AS r
+        LEFT OUTER JOIN sys.service_message_types AS mt
+            ON mt.name COLLATE Latin1_General_BIN2 = r.MessageType COLLATE Latin1_General_BIN2
+        CROSS APPLY
+        (
+            SELECT CASE WHEN r.Body IS NOT NULL AND (mt.validation = 'E' OR (mt.validation = 'X' AND TRY_CONVERT(xml, r.Body) IS NULL)) THEN 1 ELSE 0 END AS Breaks,
+                CASE WHEN @code <> -8430 AND r.MessageSequence = TRY_CONVERT(bigint, @number) THEN 1 ELSE 0 END AS IsNamed
+        ) AS w
+        WHERE w.Breaks = 1 OR w.IsNamed = 1 OR @rowCount = 1;
+        IF @@ROWCOUNT = 0 OR @resends = 20
+            SET @most = (@rowCount + 1) / 2;
+    END
+    ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N'Sent again 20 times, and every dialog was ended. ', @description), 3000);
 
-    IF @allowResend = 1 AND @resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
-    BEGIN
-        EXECUTE [etl].[usp_SendPrivately] @messages = @rows, @resendOf = @handle,
-            @reason = @description, @handle = @newHandle OUTPUT;
-        SET @resent = (SELECT COUNT(*) FROM @rows);
-    END
-    ELSE
-    BEGIN
-        INSERT INTO [etl].[DeadLetter]
-            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-        SELECT N'initiator', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
-        FROM @rows AS r
-        ORDER BY r.RowId;
-        SET @deadLettered = @@ROWCOUNT;
-    END;
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
+        THEN 1 ELSE 0 END;
+    INSERT INTO [etl].[DeadLetter]
+        (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+    SELECT N'initiator', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
+    FROM @rows AS r
+    WHERE @goesOn = 0 OR EXISTS (SELECT 1 FROM @bad AS b WHERE b.RowId = r.RowId AND b.IsDead = 1)
+    ORDER BY r.RowId;
+    SET @left = @rowCount - @@ROWCOUNT;
+    SET @deadLettered = @rowCount - @left;
 
-    /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
+    /* What goes on, and no more: were somebody to send on the dialog after all, his copy stays. */
     DELETE sm
     FROM @rows AS r
     INNER JOIN [etl].[SentMessage] AS sm
             WITH (ROWLOCK, FORCESEEK)
         ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
     OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+
+    /* Those that go alone come last. */
+    INSERT INTO @rows (MessageSequence, MessageType, Body)
+    SELECT r.MessageSequence, r.MessageType, r.Body
+    FROM @rows AS r INNER JOIN @bad AS b ON b.RowId = r.RowId
+    WHERE b.IsDead = 0
+    ORDER BY r.RowId;
+    SET @alone = @@ROWCOUNT;
+    DELETE r FROM @rows AS r INNER JOIN @bad AS b ON b.RowId = r.RowId;
+    WHILE @left > 0
+    BEGIN
+        SET @most = CASE WHEN @left <= @alone THEN 1 WHEN @most > @left - @alone THEN @left - @alone ELSE @most END;
+        EXECUTE [etl].[usp_SendPrivately] @messages = @rows, @resendOf = @handle, @reason = @description,
+            @most = @most, @sent = @sent OUTPUT, @handle = @newHandle OUTPUT;
+        SELECT @left -= @sent, @resent += @sent;
+        WITH gone AS (SELECT TOP (@sent) r.RowId FROM @rows AS r ORDER BY r.RowId)
+        DELETE FROM gone;
+    END;
 
     RETURN 0;
 END;

@@ -51,6 +51,7 @@ BEGIN
                 THEN N'@onContract must be ''//redial/logging/contract''. ' END,
             CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
                 THEN N'@messageType must be one of: ''//redial/logging/event''. ' END,
+
             CASE WHEN @key IS NOT NULL
                 THEN N'@key must be NULL: this configuration has key = single. ' END,
             CASE WHEN @messageId IS NOT NULL

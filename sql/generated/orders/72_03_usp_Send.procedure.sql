@@ -54,6 +54,7 @@ BEGIN
                 THEN N'@onContract must be ''//redial/orders/contract''. ' END,
             CASE WHEN ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
                 THEN N'@messageType must be one of: ''//redial/orders/event''. ' END,
+
             CASE WHEN ISNULL(DATALENGTH(@key), 0) NOT BETWEEN 2 AND 400     /* LEN does not count spaces at the end */
                 THEN N'@key must be 1 to 200 characters long: this configuration has key = application. ' END,
             CASE WHEN @messageId IS NOT NULL

@@ -148,7 +148,7 @@ def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():
 
 
 def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
-    """The target's side is ended before the copies are read, and they go when they went on."""
+    """The target's side is ended before the copies are read, and all of it or nothing goes on."""
     text = code(PROCEDURES["usp_ResendPending"])
     assert (
         text.index("BEGIN TRANSACTION")
@@ -160,9 +160,13 @@ def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
     assert (
         text.index("END CONVERSATION @target")
         < text.index("INSERT INTO @rows")
-        < text.index("[usp_SendPrivately]")
         < text.index("DELETE sm")
+        < text.index("WHILE @left > 0")
+        < text.index("[usp_SendPrivately]")
+        < text.index("SELECT @left -= @sent")
     )
+    assert text.rindex("SET XACT_ABORT ON;") < text.index("INSERT INTO @rows")
+    assert "SET XACT_ABORT OFF" not in text[text.index("INSERT INTO @rows") :]
     assert "ORDER BY sm.MessageSequence;" in text
     assert "COMMIT" not in text and "@@TRANCOUNT = 0" in text
     assert "@body varbinary(max)" in code(PROCEDURES["usp_SendPrivately"])

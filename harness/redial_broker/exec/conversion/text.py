@@ -60,7 +60,7 @@ def from_utf16(value: bytes) -> str:
     """The nvarchar whose bytes these are; an odd last byte is completed with zero."""
     if len(value) & 1:
         value += b"\x00"
-    return utf_16_le_decode(value, "surrogatepass")[0]
+    return utf_16_le_decode(value, "surrogatepass", True)[0]
 
 
 def to_utf16(text: str) -> bytes:
