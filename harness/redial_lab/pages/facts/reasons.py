@@ -57,7 +57,7 @@ WHY: dict[str, str] = {
     "F-193": "a contract is dropped only when no endpoint uses it",
     "F-195": "each table is asked for in an IF of its own",
     "F-360": "an activation is looked up before it is dropped",
-    "F-335": "the transaction is doomed then, never half a batch",
+    "F-335": "nothing of ours rolls back to a savepoint in there",
     # ------------------------------------------------------------------ operations
     "F-174": "0 and NULL are both a job that never ran, and no outcome of it is asked",
     "F-373": "a matter of size: usp_Resend is bounded by operations.resend_limit",
