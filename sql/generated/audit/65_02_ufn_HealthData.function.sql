@@ -43,6 +43,13 @@ BEGIN
     WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N'messages wait for the server', N'[audit].[Landing]', LEFT(CONCAT(COUNT(*), N' conversations; ', MIN(pa.ErrorNumber), N': ', MIN(pa.ErrorMessage)), 100),
+        N'How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.', NULL
+    FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.MessageSequence = -3
+    HAVING COUNT(*) > 0;
+
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
     /* ----------------------------------------------------------------------------------------- */

@@ -28,6 +28,8 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
+    DECLARE @careful bit = 0;           /* 1: one waits for the server's set-up to be mended */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -35,16 +37,24 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
+    WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [etl].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL,
+            @picked = NULL, @careful = CASE WHEN @suspect IS NULL AND EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
         DELETE FROM @received;
 
         BEGIN TRY
+            IF @careful = 1
+            BEGIN
+                EXECUTE @left = [etl].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                IF @left <> 0
+                    BREAK;
+            END;
+
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             BEGIN TRANSACTION;
 
@@ -54,6 +64,10 @@ BEGIN
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [etl].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
+            ELSE IF @picked IS NOT NULL
+                RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [etl].[TargetQueue] INTO @received
+                WHERE conversation_handle = @picked;
             ELSE
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [etl].[TargetQueue] INTO @received), TIMEOUT 5000;
@@ -62,7 +76,9 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL
+                IF @careful = 1
+                    WAITFOR DELAY '00:00:01';   /* another reader has it */
+                ELSE IF @suspect IS NULL
                     RETURN 0;
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
@@ -132,7 +148,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE @turn = [etl].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -156,7 +172,7 @@ BEGIN
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = @handle;
+            SET @suspect = CASE WHEN @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN NULL ELSE @handle END;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
