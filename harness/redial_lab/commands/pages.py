@@ -92,6 +92,18 @@ def _keys() -> str:
     return page()
 
 
+def _open_facts() -> str:
+    from redial_lab.pages.facts.page import page
+
+    return page()
+
+
+def _facts() -> str:
+    from redial_lab.pages.facts.page import sheet
+
+    return sheet()
+
+
 def _audit_toml() -> str:
     from redial_lab.pages.keys import audit_toml
 
@@ -106,6 +118,8 @@ PAGES = (
     Page("docs/generated/keys.md", _keys),
     Page("docs/generated/lint.md", _lint),
     Page("docs/generated/mutants.md", _mutants, _mutants_ages),
+    Page("docs/generated/open-facts.md", _open_facts),
+    Page("docs/facts.md", _facts),
     Page("sql/configs/audit.toml", _audit_toml),
 )
 

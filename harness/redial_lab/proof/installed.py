@@ -49,6 +49,15 @@ _ESSENCES: dict[tuple[str, str | None], str] = {}
 
 
 def _essence(config: Config, mutant: str | None) -> str:
+    texts = reached(config, mutant)
+    found = hashlib.blake2b(digest_size=9)
+    for file in sorted(texts, key=_object):
+        found.update("\0".join([_object(file), *_words(texts[file])]).encode())
+    return found.hexdigest()
+
+
+def reached(config: Config, mutant: str | None = None) -> dict[str, str]:
+    """The scripts of ``config`` that a search can reach from ``ENTRIES``: file -> text."""
     texts = render(config, mutant=mutant)
     named: dict[str, list[str]] = {}
     waiting = []
@@ -58,17 +67,14 @@ def _essence(config: Config, mutant: str | None) -> str:
             named.setdefault(parts[2].lower(), []).append(file)
             if parts[1] in ALWAYS or parts[2] in ENTRIES:
                 waiting.append(file)
-    reached: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     while waiting:
         file = waiting.pop()
-        if file not in reached:
-            reached[file] = _words(texts[file])
-            mentioned = {word.strip("[]").lower() for word in reached[file]}
+        if file not in found:
+            found[file] = texts[file]
+            mentioned = {word.strip("[]").lower() for word in _words(texts[file])}
             waiting += [other for name in mentioned & named.keys() for other in named[name]]
-    found = hashlib.blake2b(digest_size=9)
-    for file in sorted(reached, key=_object):
-        found.update("\0".join([_object(file), *reached[file]]).encode())
-    return found.hexdigest()
+    return found
 
 
 def _object(file: str) -> str:

@@ -59,34 +59,3 @@ def test_a_switch_is_declared_once(monkeypatch):
     declare("once", (1, 2), "F-101", "Something.")
     with pytest.raises(ValueError, match="twice"):
         declare("once", (1, 2), "F-101", "Something.")
-
-
-ELSEWHERE = {
-    "F-224": "what is unknown is refused",
-    "F-153": "whether a view is sought or scanned is a matter of speed",
-    "F-154": "both answers are accounted for",
-    "F-161": "not relied on: rows are copied into the table type",
-    "F-172": "our views read functions that run as the module user",
-    "F-193": "a contract is dropped only when no endpoint uses it",
-    "F-360": "an activation is looked up before it is dropped",
-    "F-366": "the sender's side accounts for the message either way",
-    "F-390": "switch applock_when_doomed decides it, whose fact is another",
-    "F-335": "the transaction is doomed then, never half a batch",
-    "F-461": "a copy that a sender may be writing is met by its whole key only",
-    "F-462": "switch end_over_open_send decides it, whose fact is another",
-    "F-470": "docs/callers passes no None",
-    "F-483": "a job that cannot tell goes on, and fails where it cannot work",
-    "F-504": "verify compares behind the first words, and trees instead of texts",
-    "F-500": "how long a reorganize takes: an operator gives it a limit and can stop it",
-    "F-581": "what the ODBC sqlcmd does at the end of a file: a client's habit, not the server's",
-    "F-584": "where tools nobody read cut a script: clients' habits; redial.sql is one batch",
-}
-"""Facts with an unknown that need no switch, and why."""
-
-
-def test_every_unknown_of_the_facts_is_a_switch_or_says_why_not():
-    text = (DOCS / "facts.md").read_text("utf-8")
-    facts = re.findall(r"^\*\*(F-\d{3})\*\*(.*?)(?=^\*\*F-|^#|\Z)", text, re.M | re.S)
-    unknown = {number for number, body in facts if "*unknown*" in body.lower()}
-    settled = {switch.fact for switch in SWITCHES.values()}
-    assert unknown - settled - ELSEWHERE.keys() == set()
