@@ -30,7 +30,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit = 0;           /* 1: one waits for the server's set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up to be mended */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -49,29 +49,32 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            IF @careful = 1
-            BEGIN
-                EXECUTE @left = [audit].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @left <> 0
-                    BREAK;
-            END;
-
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE IF @picked IS NOT NULL
-                RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue] INTO @received
-                WHERE conversation_handle = @picked;
-            ELSE
+            IF @suspect IS NULL AND @careful = 0
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                    EXECUTE @left = [audit].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                IF @careful = 1 AND @left <> 0
+                    BREAK;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL

@@ -5056,7 +5056,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit = 0;           /* 1: one waits for the server''s set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up to be mended */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5075,29 +5075,32 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            IF @careful = 1
-            BEGIN
-                EXECUTE @left = [audit].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @left <> 0
-                    BREAK;
-            END;
-
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE IF @picked IS NOT NULL
-                RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue] INTO @received
-                WHERE conversation_handle = @picked;
-            ELSE
+            IF @suspect IS NULL AND @careful = 0
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                    EXECUTE @left = [audit].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                IF @careful = 1 AND @left <> 0
+                    BREAK;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
@@ -8570,10 +8573,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''17e9d7e22ae7b8a5f5a8d4b005f1a37234ed150220c0128cc81b138e79d4df90''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''20a1cceebc357238ebf26cd925bb4a84e97733752df424e4cf3f466ed098d046''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''17e9d7e22ae7b8a5f5a8d4b005f1a37234ed150220c0128cc81b138e79d4df90'');
+    VALUES (N''audit'', N''0.1.0'', N''20a1cceebc357238ebf26cd925bb4a84e97733752df424e4cf3f466ed098d046'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8648,7 +8651,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''17e9d7e22ae7b8a5f5a8d4b005f1a37234ed150220c0128cc81b138e79d4df90'', NULLIF(@changes, N''''));
+    N''20a1cceebc357238ebf26cd925bb4a84e97733752df424e4cf3f466ed098d046'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

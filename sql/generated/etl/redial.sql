@@ -5227,7 +5227,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit = 0;           /* 1: one waits for the server''s set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up to be mended */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5246,29 +5246,32 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            IF @careful = 1
-            BEGIN
-                EXECUTE @left = [etl].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @left <> 0
-                    BREAK;
-            END;
-
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [etl].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE IF @picked IS NOT NULL
-                RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [etl].[TargetQueue] INTO @received
-                WHERE conversation_handle = @picked;
-            ELSE
+            IF @suspect IS NULL AND @careful = 0
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [etl].[TargetQueue] INTO @received), TIMEOUT 5000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                    EXECUTE @left = [etl].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                IF @careful = 1 AND @left <> 0
+                    BREAK;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [etl].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [etl].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
@@ -8844,10 +8847,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''ffe9537afbec86007e633b816374c9664e90dc19a5030dbb8e90d4e6066fb72f''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''070eb525f153bbbe2d0ec01ab280c6ed02a5fb619c66c39c529f431c0dfb085b''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''ffe9537afbec86007e633b816374c9664e90dc19a5030dbb8e90d4e6066fb72f'');
+    VALUES (N''etl'', N''0.1.0'', N''070eb525f153bbbe2d0ec01ab280c6ed02a5fb619c66c39c529f431c0dfb085b'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9037,7 +9040,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''ffe9537afbec86007e633b816374c9664e90dc19a5030dbb8e90d4e6066fb72f'', NULLIF(@changes, N''''));
+    N''070eb525f153bbbe2d0ec01ab280c6ed02a5fb619c66c39c529f431c0dfb085b'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

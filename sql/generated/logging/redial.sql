@@ -4869,7 +4869,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit = 0;           /* 1: one waits for the server''s set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up to be mended */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @queueId int = OBJECT_ID(N''[logging].[TargetQueue]'');
@@ -4883,29 +4883,32 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            IF @careful = 1
-            BEGIN
-                EXECUTE @left = [logging].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @left <> 0
-                    BREAK;
-            END;
-
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE IF @picked IS NOT NULL
-                RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @picked;
-            ELSE
+            IF @suspect IS NULL AND @careful = 0
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                    EXECUTE @left = [logging].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                IF @careful = 1 AND @left <> 0
+                    BREAK;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
@@ -8194,10 +8197,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''a860e93464fc0b9f6e6770d33d86a316cad131ea6b2b226aaffb71dc4e96e6f1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''da143ad566eac560ba4685a4a4e1024a408d14e89d6a0775343717cd27190ceb''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''a860e93464fc0b9f6e6770d33d86a316cad131ea6b2b226aaffb71dc4e96e6f1'');
+    VALUES (N''logging'', N''0.1.0'', N''da143ad566eac560ba4685a4a4e1024a408d14e89d6a0775343717cd27190ceb'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8387,7 +8390,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''a860e93464fc0b9f6e6770d33d86a316cad131ea6b2b226aaffb71dc4e96e6f1'', NULLIF(@changes, N''''));
+    N''da143ad566eac560ba4685a4a4e1024a408d14e89d6a0775343717cd27190ceb'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -5065,7 +5065,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit = 0;           /* 1: one waits for the server''s set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up to be mended */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5084,29 +5084,32 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            IF @careful = 1
-            BEGIN
-                EXECUTE @left = [$(name)].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @left <> 0
-                    BREAK;
-            END;
-
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [$(name)].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE IF @picked IS NOT NULL
-                RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [$(name)].[TargetQueue] INTO @received
-                WHERE conversation_handle = @picked;
-            ELSE
+            IF @suspect IS NULL AND @careful = 0
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [$(name)].[TargetQueue] INTO @received), TIMEOUT 1000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                    EXECUTE @left = [$(name)].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                IF @careful = 1 AND @left <> 0
+                    BREAK;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [$(name)].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [$(name)].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
@@ -8582,10 +8585,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''a31358e5a63e6e2544972dbfda0056100ba40ef1f85d360900bde43f94daf99c''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3df2351e7282a99e5eb381eb2704e8e524c710e25176a4cf5611fb51a0743864''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''a31358e5a63e6e2544972dbfda0056100ba40ef1f85d360900bde43f94daf99c'');
+    VALUES (N''$(name)'', N''0.1.0'', N''3df2351e7282a99e5eb381eb2704e8e524c710e25176a4cf5611fb51a0743864'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8660,7 +8663,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''a31358e5a63e6e2544972dbfda0056100ba40ef1f85d360900bde43f94daf99c'', NULLIF(@changes, N''''));
+    N''3df2351e7282a99e5eb381eb2704e8e524c710e25176a4cf5611fb51a0743864'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
