@@ -140,7 +140,7 @@ def length_check(table: Table) -> Callable[[RowValues], None] | None:
         return None
     places = [i for i, column in enumerate(table.columns) if column.type.length == MAX]
     longest: int = trouble.longest
-    engine = database.engine
+    engine: Any = getattr(database, "engine", None)
 
     def refuse(row: RowValues) -> None:
         for i in places:

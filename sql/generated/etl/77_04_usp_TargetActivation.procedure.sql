@@ -29,7 +29,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit;               /* 1: one waits for the server's set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -43,13 +43,12 @@ BEGIN
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [etl].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL,
-            @picked = NULL, @careful = CASE WHEN @suspect IS NULL AND EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            IF @suspect IS NULL AND @careful = 0
+            IF @suspect IS NULL AND @careful IS NULL
             BEGIN
                 BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
@@ -58,9 +57,13 @@ BEGIN
             ELSE
             BEGIN
                 IF @suspect IS NULL
+                BEGIN
                     EXECUTE @left = [etl].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @careful = 1 AND @left <> 0
-                    BREAK;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
                 BEGIN TRANSACTION;
 
                 /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
@@ -79,10 +82,10 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
+                IF @suspect IS NULL AND @careful IS NULL
+                    RETURN 0;
                 IF @careful = 1
                     WAITFOR DELAY '00:00:01';   /* another reader has it */
-                ELSE IF @suspect IS NULL
-                    RETURN 0;
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -175,7 +178,9 @@ BEGIN
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = CASE WHEN @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN NULL ELSE @handle END;
+            SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)

@@ -5227,7 +5227,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit;               /* 1: one waits for the server''s set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5241,13 +5241,12 @@ BEGIN
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [etl].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL,
-            @picked = NULL, @careful = CASE WHEN @suspect IS NULL AND EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            IF @suspect IS NULL AND @careful = 0
+            IF @suspect IS NULL AND @careful IS NULL
             BEGIN
                 BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
@@ -5256,9 +5255,13 @@ BEGIN
             ELSE
             BEGIN
                 IF @suspect IS NULL
+                BEGIN
                     EXECUTE @left = [etl].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @careful = 1 AND @left <> 0
-                    BREAK;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
                 BEGIN TRANSACTION;
 
                 /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
@@ -5277,10 +5280,10 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
+                IF @suspect IS NULL AND @careful IS NULL
+                    RETURN 0;
                 IF @careful = 1
                     WAITFOR DELAY ''00:00:01'';   /* another reader has it */
-                ELSE IF @suspect IS NULL
-                    RETURN 0;
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5373,7 +5376,9 @@ BEGIN
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = CASE WHEN @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN NULL ELSE @handle END;
+            SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -8847,10 +8852,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''070eb525f153bbbe2d0ec01ab280c6ed02a5fb619c66c39c529f431c0dfb085b''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''906e068434424a1ac3be6feec44ac546d81fdf138e62f86aab4042e21dc6a9e8''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''070eb525f153bbbe2d0ec01ab280c6ed02a5fb619c66c39c529f431c0dfb085b'');
+    VALUES (N''etl'', N''0.1.0'', N''906e068434424a1ac3be6feec44ac546d81fdf138e62f86aab4042e21dc6a9e8'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9040,7 +9045,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''070eb525f153bbbe2d0ec01ab280c6ed02a5fb619c66c39c529f431c0dfb085b'', NULLIF(@changes, N''''));
+    N''906e068434424a1ac3be6feec44ac546d81fdf138e62f86aab4042e21dc6a9e8'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -5230,7 +5230,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit;               /* 1: one waits for the server''s set-up to be mended */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5244,13 +5244,12 @@ BEGIN
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [orders].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL,
-            @picked = NULL, @careful = CASE WHEN @suspect IS NULL AND EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            IF @suspect IS NULL AND @careful = 0
+            IF @suspect IS NULL AND @careful IS NULL
             BEGIN
                 BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
@@ -5259,9 +5258,13 @@ BEGIN
             ELSE
             BEGIN
                 IF @suspect IS NULL
+                BEGIN
                     EXECUTE @left = [orders].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                IF @careful = 1 AND @left <> 0
-                    BREAK;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
                 BEGIN TRANSACTION;
 
                 /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
@@ -5280,10 +5283,10 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
+                IF @suspect IS NULL AND @careful IS NULL
+                    RETURN 0;
                 IF @careful = 1
                     WAITFOR DELAY ''00:00:01'';   /* another reader has it */
-                ELSE IF @suspect IS NULL
-                    RETURN 0;
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5402,7 +5405,9 @@ BEGIN
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = CASE WHEN @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN NULL ELSE @handle END;
+            SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -8807,10 +8812,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''18b8e1fbd72be1bdaf61f83a55bb5c38e4325151306c6f30831d4890f4af8e14''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''32e5c1449242fe55cf6a46835d08e9a16f862ea4c5fa6af59240f826dd233710''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''18b8e1fbd72be1bdaf61f83a55bb5c38e4325151306c6f30831d4890f4af8e14'');
+    VALUES (N''orders'', N''0.1.0'', N''32e5c1449242fe55cf6a46835d08e9a16f862ea4c5fa6af59240f826dd233710'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8998,7 +9003,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''18b8e1fbd72be1bdaf61f83a55bb5c38e4325151306c6f30831d4890f4af8e14'', NULLIF(@changes, N''''));
+    N''32e5c1449242fe55cf6a46835d08e9a16f862ea4c5fa6af59240f826dd233710'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
