@@ -5096,107 +5096,116 @@ BEGIN
 
     WHILE ISNULL(@several, @single) IS NULL
     BEGIN
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N''[etl].[TargetQueue]'')
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            RETURN 1;
+        BEGIN TRY
+            IF NOT EXISTS (SELECT 1
+                           FROM sys.service_queues AS q
+                           WHERE q.object_id = OBJECT_ID(N''[etl].[TargetQueue]'')
+                             AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+                RETURN 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no      */
-        /*    reader, and RECEIVE looks again                                                         */
-        /* ------------------------------------------------------------------------------------- */
-        SELECT @handle = NULL, @waits = 0, @tried = 0;
-        DELETE FROM @rows;
+            /* ------------------------------------------------------------------------------------- */
+            /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no      */
+            /*    reader, and RECEIVE looks again                                                         */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @handle = NULL, @waits = 0, @tried = 0;
+            DELETE FROM @rows;
 
-        SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
-        FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
-        WHERE pa.MessageSequence = -3
-          AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
-          AND EXISTS (SELECT 1 FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
-                      WHERE q.conversation_handle = pa.ConversationHandle)
-        ORDER BY pa.LastUtc;
-
-        IF @handle IS NULL
-            SELECT TOP (1) @handle = q.conversation_handle
-            FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
-            WHERE NOT EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
-                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
-
-        IF @handle IS NULL
-        BEGIN
-            /* Marks of what was ended meanwhile. READPAST: what a reader is at work on is no such. */
-            DELETE pa
-            FROM [etl].[PoisonAttempt] AS pa
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
+            FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
             WHERE pa.MessageSequence = -3
-              AND NOT EXISTS (SELECT 1 FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
-                              WHERE q.conversation_handle = pa.ConversationHandle);
-            IF NOT EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
-                RETURN 0;
-            WAITFOR DELAY ''00:00:05'';
-            CONTINUE;
-        END;
+              AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+              AND EXISTS (SELECT 1 FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
+                          WHERE q.conversation_handle = pa.ConversationHandle)
+            ORDER BY pa.LastUtc;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  Would it land? All of a batch, else its first message                                   */
-        /* ------------------------------------------------------------------------------------- */
-        SELECT @conversationId = ce.conversation_id
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* never changes */
-        WHERE ce.conversation_handle = @handle;
+            IF @handle IS NULL
+                SELECT TOP (1) @handle = q.conversation_handle
+                FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
+                WHERE NOT EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
+                                  WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
 
-        INSERT INTO @rows (MessageSequence, MessageType, Body)
-        SELECT TOP (5000) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
-        FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
-        WHERE q.conversation_handle = @handle
-        ORDER BY q.queuing_order;
+            IF @handle IS NULL
+            BEGIN
+                /* Marks of what was ended meanwhile. READPAST: what a reader is at work on is no such. */
+                DELETE pa
+                FROM [etl].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE pa.MessageSequence = -3
+                  AND NOT EXISTS (SELECT 1 FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
+                                  WHERE q.conversation_handle = pa.ConversationHandle);
+                IF NOT EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
+                    RETURN 0;
+                WAITFOR DELAY ''00:00:05'';
+                CONTINUE;
+            END;
 
-        WHILE 1 = 1
-        BEGIN
-            BEGIN TRY
-                BEGIN TRANSACTION;
-                EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
-                ROLLBACK TRANSACTION;
-                IF @tried = 1
-                    SET @single = @handle;
-                ELSE
-                    SET @several = @handle;
-                BREAK;
-            END TRY
-            BEGIN CATCH
-                IF @@TRANCOUNT > 0
+            /* ------------------------------------------------------------------------------------- */
+            /* 2  Would it land? All of a batch, else its first message                                   */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)               /* never changes */
+            WHERE ce.conversation_handle = @handle;
+
+            INSERT INTO @rows (MessageSequence, MessageType, Body)
+            SELECT TOP (5000) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
+            FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
+            WHERE q.conversation_handle = @handle
+            ORDER BY q.queuing_order;
+
+            WHILE 1 = 1
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
                     ROLLBACK TRANSACTION;
-
-                IF NOT ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
-                BEGIN
-                    SET @several = @handle;     /* another error: who receives it finds what */
+                    IF @tried = 1
+                        SET @single = @handle;
+                    ELSE
+                        SET @several = @handle;
                     BREAK;
-                END;
+                END TRY
+                BEGIN CATCH
+                    IF @@TRANCOUNT > 0
+                        ROLLBACK TRANSACTION;
 
-                IF @waits = 0
-                    EXECUTE [etl].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
-                SET @waits = 1;
-                EXECUTE [etl].[usp_RecordPoison] @handle, -3, N''waits'', 0;
-                IF @tried = 1
-                    BREAK;
-                SET @tried = 1;
-                DELETE FROM @rows WHERE RowId > (SELECT MIN(r.RowId) FROM @rows AS r);
-            END CATCH;
-        END;
+                    IF NOT ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                    BEGIN
+                        SET @several = @handle;     /* another error: who receives it finds what */
+                        BREAK;
+                    END;
+
+                    IF @waits = 0
+                        EXECUTE [etl].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                    SET @waits = 1;
+                    EXECUTE [etl].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+                    IF @tried = 1
+                        BREAK;
+                    SET @tried = 1;
+                    DELETE FROM @rows WHERE RowId > (SELECT MIN(r.RowId) FROM @rows AS r);
+                END CATCH;
+            END;
+
+            /* Nothing waits in it any more; or what is behind the first message is looked at next. */
+            IF @several IS NOT NULL AND @waits = 1
+                DELETE pa
+                FROM [etl].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* one row */
+                WHERE pa.ConversationHandle = @several AND pa.MessageSequence = -3;
+            UPDATE pa
+            SET LastUtc = DATEADD(minute, -1, pa.LastUtc)
+            FROM [etl].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* one row */
+            WHERE pa.ConversationHandle = @single AND pa.MessageSequence = -3;
+        END TRY
+        BEGIN CATCH
+            /* A lock, say, or no room: once more, and never by way of the RECEIVE. */
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [etl].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+            WAITFOR DELAY ''00:00:05'';
+        END CATCH;
     END;
-
-    /* Nothing waits in it any more; or what is behind the first message is looked at next. */
-    IF @several IS NOT NULL AND @waits = 1
-        DELETE pa
-        FROM [etl].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, FORCESEEK)   /* one row */
-        WHERE pa.ConversationHandle = @several AND pa.MessageSequence = -3;
-    UPDATE pa
-    SET LastUtc = DATEADD(minute, -1, pa.LastUtc)
-    FROM [etl].[PoisonAttempt] AS pa
-        WITH (ROWLOCK, FORCESEEK)       /* one row */
-    WHERE pa.ConversationHandle = @single AND pa.MessageSequence = -3;
 
     RETURN 0;
 END;
@@ -8954,10 +8963,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''09553030cde20917ed393fafe1d3b0469d4002c2064504c8a51fe6e29a043c83''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''ab43edccee71506e6af5a9b7e62f4aa79a2d4e1c9b1ad0ae704bfc8e95be2795''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''09553030cde20917ed393fafe1d3b0469d4002c2064504c8a51fe6e29a043c83'');
+    VALUES (N''etl'', N''0.1.0'', N''ab43edccee71506e6af5a9b7e62f4aa79a2d4e1c9b1ad0ae704bfc8e95be2795'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9147,7 +9156,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''09553030cde20917ed393fafe1d3b0469d4002c2064504c8a51fe6e29a043c83'', NULLIF(@changes, N''''));
+    N''ab43edccee71506e6af5a9b7e62f4aa79a2d4e1c9b1ad0ae704bfc8e95be2795'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
