@@ -22,6 +22,7 @@ ASKED = (
     "endpoint_reads_wait",
     "enqueue_at",
     "error_body_bom",
+    "error_text_characters",
     "error_receiver_state",
     "failed_statement_locks",
     "fire_and_forget_retention",
@@ -33,6 +34,7 @@ ASKED = (
     "own_message_visible",
     "ownership_chain_over_broker_verbs",
     "poison_reset",
+    "relaunch",
     "retry_delay_s",
     "snapshot_level_taken",
     "system_message_sequence",
@@ -41,7 +43,6 @@ ASKED = (
     "text_outside_of_elements",
     "timer_while_off",
     "transmission_status_shows",
-    "undone_send_number",
 )
 """Switches the day asks for, beside those a procedure is compiled with."""
 
