@@ -356,6 +356,13 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
         "XML Validation: Invalid content. Expected element(s): %s. Found: element '%s' "
         "instead. Location: %s.",
     ),
+    7139: (
+        16,
+        "Length of LOB data (%s) to be replicated exceeds configured maximum %s. Use the stored "
+        "procedure sp_configure to increase the configured maximum value for max text repl size "
+        "option, which defaults to 65536. A configured value of -1 indicates no limit, other than the "
+        "limit imposed by the data type.",
+    ),
     7119: (16, "Attempting to grow LOB beyond maximum allowed size of %d bytes."),
     7116: (16, "Offset %d is not in the range of available LOB data."),
     7135: (16, "Deletion length %d is not in the range of available text, ntext, or image data."),

@@ -9,7 +9,7 @@ that changes a row.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,12 @@ from redial.tsql import ast
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import BATCH, STATEMENT, SqlError
 from redial_broker.engine.state import definition
+from redial_broker.engine.types import MAX
 from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
+    from redial_broker.engine.needs import RowValues
+    from redial_broker.engine.storage import Table
     from redial_broker.exec.closures import Values
     from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
@@ -30,7 +33,7 @@ differs(
     "what the broker delivers by itself is never in trouble.",
 )
 
-DATA_FULL, LOG_FULL, NO_MEMORY, READ_ONLY_FILEGROUP = 1105, 9002, 701, 652
+DATA_FULL, LOG_FULL, NO_MEMORY, READ_ONLY_FILEGROUP, TOO_LONG = 1105, 9002, 701, 652, 7139
 """Kinds of trouble, by the number of their error."""
 
 _GROWS = (ast.Insert, ast.Merge, ast.Send, ast.BeginDialog, ast.EndConversation)
@@ -51,6 +54,7 @@ _STRUCK = {
     LOG_FULL: _WRITES,
     NO_MEMORY: _WRITES,
     READ_ONLY_FILEGROUP: _ROWS,
+    TOO_LONG: (),
 }
 
 
@@ -64,10 +68,15 @@ class Trouble:
     tables: frozenset[str] = frozenset()
     """Only these are in the full or READ_ONLY filegroup, as schema.name in lower case; none: all,
     and the queues as well."""
+    longest: int = 0
+    """Of TOO_LONG: a value of more bytes is refused."""
 
 
-def begin(database: Database, number: int, tables: Collection[str] = ()) -> None:
-    """The trouble begins. tables: schema.name of those in the filegroup; none: the whole database.
+def begin(
+    database: Database, number: int, tables: Collection[str] = (), longest: int = 65_536
+) -> None:
+    """The trouble begins. tables: schema.name of those in the filegroup, or of those that are published;
+    none: the whole database. longest: max text repl size, where that is the trouble.
 
     Raises ValueError for a number that is no trouble, or a log or memory of single tables.
     """
@@ -75,7 +84,7 @@ def begin(database: Database, number: int, tables: Collection[str] = ()) -> None
         raise ValueError(f"trouble {number}: there are {', '.join(map(str, _STRUCK))}")
     if tables and number in {LOG_FULL, NO_MEMORY}:
         raise ValueError(f"trouble {number}: log and memory are not those of single tables")
-    _put(database, Trouble(number, frozenset(name.lower() for name in tables)))
+    _put(database, Trouble(number, frozenset(name.lower() for name in tables), longest))
 
 
 def end(database: Database) -> None:
@@ -119,6 +128,29 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
         raise SqlError(number, *shown, aborts=BATCH if dooms else STATEMENT)
 
     return fail
+
+
+def length_check(table: Table) -> Callable[[RowValues], None] | None:
+    """Refuses a row with a value that is longer than max text repl size; None: there is no such trouble."""
+    database = table.database
+    trouble = getattr(database, "trouble", None)
+    if database is None or trouble is None or trouble.number != TOO_LONG:
+        return None
+    if trouble.tables and table.full_name.lower() not in trouble.tables:
+        return None
+    places = [i for i, column in enumerate(table.columns) if column.type.length == MAX]
+    longest: int = trouble.longest
+    engine: Any = getattr(database, "engine", None)
+
+    def refuse(row: RowValues) -> None:
+        for i in places:
+            found = row[i]
+            size = len(found) * (1 if isinstance(found, bytes) else 2) if found is not None else 0
+            if size > longest:
+                dooms = value(engine, "server_trouble_dooms")
+                raise SqlError(TOO_LONG, size, longest, aborts=BATCH if dooms else STATEMENT)
+
+    return refuse
 
 
 def _target(node: ast.Node) -> ast.ObjectName | None:

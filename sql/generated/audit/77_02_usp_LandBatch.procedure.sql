@@ -68,9 +68,9 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
-           trouble (disk, memory), and a lock that did not come (1222) is nobody's: no row is to blame. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+        /* Doomed: usp_FindPoison finds the row after the rollback. The server's trouble (disk,
+           memory, its set-up) and a lock that did not come blame no row. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -95,7 +95,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [audit].[DeadLetter]

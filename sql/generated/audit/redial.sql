@@ -283,20 +283,20 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
     (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
     (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
-    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
-    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
-    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
-    (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
-    (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
-    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''),
-    (N''PROCEDURE'', N''usp_ResendPending''), (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''),
-    (N''PROCEDURE'', N''usp_SeesPending''), (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''),
-    (N''PROCEDURE'', N''usp_SendEndOfStream''), (N''PROCEDURE'', N''usp_SenderActivation''),
-    (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''), (N''PROCEDURE'', N''usp_StartQueue''),
-    (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''), (N''PROCEDURE'', N''usp_WaitForEnds''),
-    (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''), (N''VIEW'', N''vw_Conversations''),
-    (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''), (N''VIEW'', N''vw_FailedConversations''),
-    (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
+    (N''PROCEDURE'', N''usp_PickConversation''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''),
+    (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''),
+    (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''),
+    (N''PROCEDURE'', N''usp_RecordPoison''), (N''PROCEDURE'', N''usp_RecycleConversation''),
+    (N''PROCEDURE'', N''usp_RecycleInOneTransaction''), (N''PROCEDURE'', N''usp_RehearseLanding''),
+    (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''), (N''PROCEDURE'', N''usp_ReplayDeadLetter''),
+    (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''), (N''PROCEDURE'', N''usp_ResendPending''),
+    (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''), (N''PROCEDURE'', N''usp_SeesPending''),
+    (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''), (N''PROCEDURE'', N''usp_SendEndOfStream''),
+    (N''PROCEDURE'', N''usp_SenderActivation''), (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''),
+    (N''PROCEDURE'', N''usp_StartQueue''), (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''),
+    (N''PROCEDURE'', N''usp_WaitForEnds''), (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''),
+    (N''VIEW'', N''vw_Conversations''), (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''),
+    (N''VIEW'', N''vw_FailedConversations''), (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
 (N''QUEUE'', N''InitiatorQueue''), (N''QUEUE'', N''TargetQueue'')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -1995,6 +1995,13 @@ BEGIN
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
     WHERE t.Id IS NOT NULL
       AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''messages wait for the server'', N''[audit].[Landing]'', LEFT(CONCAT(COUNT(*), N'' conversations; '', MIN(pa.ErrorNumber), N'': '', MIN(pa.ErrorMessage)), 100),
+        N''How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.'', NULL
+    FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.MessageSequence = -3
+    HAVING COUNT(*) > 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -4743,9 +4750,9 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server''s
-           trouble (disk, memory), and a lock that did not come (1222) is nobody''s: no row is to blame. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+        /* Doomed: usp_FindPoison finds the row after the rollback. The server''s trouble (disk,
+           memory, its set-up) and a lock that did not come blame no row. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -4770,7 +4777,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server''s own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [audit].[DeadLetter]
@@ -4865,6 +4872,13 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
+    /* Its set-up: this conversation waits, and the others go on. */
+    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
+    BEGIN
+        EXECUTE [audit].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+        RETURN 0;
+    END;
+
     /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
@@ -4893,7 +4907,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server''s own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
@@ -4903,6 +4917,146 @@ BEGIN
 
     IF @tried = 1 AND @failed = 0
         EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+
+    RETURN 0;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'77_03_usp_PickConversation.procedure.sql', 4, N'procedure', N'[audit].[usp_PickConversation]',
+N'CREATE OR ALTER PROCEDURE [audit].[usp_PickConversation]
+    @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land; both NULL: none waits any more */
+    @single uniqueidentifier OUTPUT     /* of this one the first message would */
+AS
+/* Redial 0.1.0, configuration audit */
+/* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
+   that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
+   landing tried and always undone; what fails for the set-up waits (PoisonAttempt, number -3) and is tried again
+   every 15 seconds. What stands before the message that cannot land is received one by one.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @waits bit;                 /* 1: it has waited already */
+    DECLARE @tried bit;                 /* 1: all of a batch was tried, now its first message is */
+    DECLARE @rows [audit].[ReceivedBatch];
+
+    SELECT @several = NULL, @single = NULL;
+
+    WHILE ISNULL(@several, @single) IS NULL
+    BEGIN
+        BEGIN TRY
+            IF NOT EXISTS (SELECT 1
+                           FROM sys.service_queues AS q
+                           WHERE q.object_id = OBJECT_ID(N''[audit].[TargetQueue]'')
+                             AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+                RETURN 1;
+
+            /* ------------------------------------------------------------------------------------- */
+            /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no      */
+            /*    reader, and RECEIVE looks again                                                         */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @handle = NULL, @waits = 0, @tried = 0;
+            DELETE FROM @rows;
+
+            SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
+            FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+            WHERE pa.MessageSequence = -3
+              AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+              AND EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
+                          WHERE q.conversation_handle = pa.ConversationHandle)
+            ORDER BY pa.LastUtc;
+
+            IF @handle IS NULL
+                SELECT TOP (1) @handle = q.conversation_handle
+                FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
+                WHERE NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+                                  WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
+
+            IF @handle IS NULL
+            BEGIN
+                /* Marks of what was ended meanwhile. READPAST: what a reader is at work on is no such. */
+                DELETE pa
+                FROM [audit].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE pa.MessageSequence = -3
+                  AND NOT EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
+                                  WHERE q.conversation_handle = pa.ConversationHandle);
+                IF NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
+                    RETURN 0;
+                WAITFOR DELAY ''00:00:05'';
+                CONTINUE;
+            END;
+
+            /* ------------------------------------------------------------------------------------- */
+            /* 2  Would it land? All of a batch, else its first message                                   */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)               /* never changes */
+            WHERE ce.conversation_handle = @handle;
+
+            INSERT INTO @rows (MessageSequence, MessageType, Body)
+            SELECT TOP (500) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
+            FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
+            WHERE q.conversation_handle = @handle
+            ORDER BY q.queuing_order;
+
+            WHILE 1 = 1
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
+                    ROLLBACK TRANSACTION;
+                    IF @tried = 1
+                        SET @single = @handle;
+                    ELSE
+                        SET @several = @handle;
+                    BREAK;
+                END TRY
+                BEGIN CATCH
+                    IF @@TRANCOUNT > 0
+                        ROLLBACK TRANSACTION;
+
+                    IF NOT ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                    BEGIN
+                        SET @several = @handle;     /* another error: who receives it finds what */
+                        BREAK;
+                    END;
+
+                    IF @waits = 0
+                        EXECUTE [audit].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                    SET @waits = 1;
+                    EXECUTE [audit].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+                    IF @tried = 1
+                        BREAK;
+                    SET @tried = 1;
+                    DELETE FROM @rows WHERE RowId > (SELECT MIN(r.RowId) FROM @rows AS r);
+                END CATCH;
+            END;
+
+            /* Nothing waits in it any more; or what is behind the first message is looked at next. */
+            IF @several IS NOT NULL AND @waits = 1
+                DELETE pa
+                FROM [audit].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* one row */
+                WHERE pa.ConversationHandle = @several AND pa.MessageSequence = -3;
+            UPDATE pa
+            SET LastUtc = DATEADD(minute, -1, pa.LastUtc)
+            FROM [audit].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* one row */
+            WHERE pa.ConversationHandle = @single AND pa.MessageSequence = -3;
+        END TRY
+        BEGIN CATCH
+            /* A lock, say, or no room: once more, and never by way of the RECEIVE. */
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [audit].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+            WAITFOR DELAY ''00:00:05'';
+        END CATCH;
+    END;
 
     RETURN 0;
 END;
@@ -5034,6 +5188,8 @@ BEGIN
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5041,35 +5197,55 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
+    WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [audit].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [audit].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE
+            IF @suspect IS NULL AND @careful IS NULL
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                BEGIN
+                    EXECUTE @left = [audit].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL
+                IF @suspect IS NULL AND @careful IS NULL
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY ''00:00:01'';   /* another reader has it */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5129,7 +5305,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server''s own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -5164,7 +5340,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row''s sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE @turn = [audit].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -5189,6 +5365,8 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -8048,9 +8226,9 @@ IF EXISTS (SELECT 1
                (N''[audit].[usp_EndTarget]''), (N''[audit].[usp_FindPoison]''), (N''[audit].[usp_Health]''),
                (N''[audit].[usp_InTheWay]''), (N''[audit].[usp_LandBatch]''), (N''[audit].[usp_LandRow]''),
                (N''[audit].[usp_LogError]''), (N''[audit].[usp_Mark]''), (N''[audit].[usp_MoveCopies]''),
-               (N''[audit].[usp_OpenGate]''), (N''[audit].[usp_PurgeDeadLetter]''), (N''[audit].[usp_PurgeLanding]''),
-               (N''[audit].[usp_PurgeLogs]''), (N''[audit].[usp_PurgePoison]''), (N''[audit].[usp_PurgeSendLedger]''),
-               (N''[audit].[usp_ReadErrorBody]''), (N''[audit].[usp_RecordPoison]''),
+               (N''[audit].[usp_OpenGate]''), (N''[audit].[usp_PickConversation]''), (N''[audit].[usp_PurgeDeadLetter]''),
+               (N''[audit].[usp_PurgeLanding]''), (N''[audit].[usp_PurgeLogs]''), (N''[audit].[usp_PurgePoison]''),
+               (N''[audit].[usp_PurgeSendLedger]''), (N''[audit].[usp_ReadErrorBody]''), (N''[audit].[usp_RecordPoison]''),
                (N''[audit].[usp_RecycleConversation]''), (N''[audit].[usp_RehearseLanding]''),
                (N''[audit].[usp_ReopenGate]''), (N''[audit].[usp_ReorganizeQueue]''), (N''[audit].[usp_ReplayDeadLetter]''),
                (N''[audit].[usp_Resend]''), (N''[audit].[usp_ResendLeft]''), (N''[audit].[usp_ResendPending]''),
@@ -8534,10 +8712,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''b15da5b84156670218d062357ebfb0da9fe27d543d72615727955048ddaf779f''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''5b36aa94a1706f36458a2454d43620d1d5a20d85ac12785496e3c12b954af4cd''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''b15da5b84156670218d062357ebfb0da9fe27d543d72615727955048ddaf779f'');
+    VALUES (N''audit'', N''0.1.0'', N''5b36aa94a1706f36458a2454d43620d1d5a20d85ac12785496e3c12b954af4cd'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8612,7 +8790,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''b15da5b84156670218d062357ebfb0da9fe27d543d72615727955048ddaf779f'', NULLIF(@changes, N''''));
+    N''5b36aa94a1706f36458a2454d43620d1d5a20d85ac12785496e3c12b954af4cd'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

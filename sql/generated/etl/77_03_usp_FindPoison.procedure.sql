@@ -25,6 +25,13 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
+    /* Its set-up: this conversation waits, and the others go on. */
+    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
+    BEGIN
+        EXECUTE [etl].[usp_RecordPoison] @handle, -3, N'waits', 0;
+        RETURN 0;
+    END;
+
     /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
@@ -53,7 +60,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;

@@ -25,19 +25,19 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_EndPartition]'), (N'[etl].[usp_EndTarget]'), (N'[etl].[usp_FindPoison]'),
                (N'[etl].[usp_Health]'), (N'[etl].[usp_InTheWay]'), (N'[etl].[usp_LandBatch]'), (N'[etl].[usp_LandRow]'),
                (N'[etl].[usp_LogError]'), (N'[etl].[usp_Mark]'), (N'[etl].[usp_MoveCopies]'), (N'[etl].[usp_OpenGate]'),
-               (N'[etl].[usp_PurgeDeadLetter]'), (N'[etl].[usp_PurgeInbox]'), (N'[etl].[usp_PurgeLanding]'),
-               (N'[etl].[usp_PurgeLogs]'), (N'[etl].[usp_PurgePoison]'), (N'[etl].[usp_PurgeSendLedger]'),
-               (N'[etl].[usp_ReadErrorBody]'), (N'[etl].[usp_RecordPoison]'), (N'[etl].[usp_RecycleConversation]'),
-               (N'[etl].[usp_RehearseLanding]'), (N'[etl].[usp_ReopenGate]'), (N'[etl].[usp_ReorganizeQueue]'),
-               (N'[etl].[usp_ReplayDeadLetter]'), (N'[etl].[usp_Resend]'), (N'[etl].[usp_ResendLeft]'),
-               (N'[etl].[usp_ResendPending]'), (N'[etl].[usp_ResendStranded]'), (N'[etl].[usp_RetireIdle]'),
-               (N'[etl].[usp_Send]'), (N'[etl].[usp_SendBatch]'), (N'[etl].[usp_SendEndOfStream]'),
-               (N'[etl].[usp_SenderActivation]'), (N'[etl].[usp_SendMessages]'), (N'[etl].[usp_SendPrivately]'),
-               (N'[etl].[usp_StartQueue]'), (N'[etl].[usp_TakeTurn]'), (N'[etl].[usp_TargetActivation]'),
-               (N'[etl].[usp_WaitForEnds]'), (N'[etl].[usp_WaitForServer]'), (N'[etl].[usp_WaitForSlot]'),
-               (N'[etl].[vw_Conversations]'), (N'[etl].[vw_DeadLetters]'), (N'[etl].[vw_Errors]'),
-               (N'[etl].[vw_FailedConversations]'), (N'[etl].[vw_Pending]'), (N'[etl].[vw_Queues]'),
-               (N'[etl].[vw_Unlanded]')
+               (N'[etl].[usp_PickConversation]'), (N'[etl].[usp_PurgeDeadLetter]'), (N'[etl].[usp_PurgeInbox]'),
+               (N'[etl].[usp_PurgeLanding]'), (N'[etl].[usp_PurgeLogs]'), (N'[etl].[usp_PurgePoison]'),
+               (N'[etl].[usp_PurgeSendLedger]'), (N'[etl].[usp_ReadErrorBody]'), (N'[etl].[usp_RecordPoison]'),
+               (N'[etl].[usp_RecycleConversation]'), (N'[etl].[usp_RehearseLanding]'), (N'[etl].[usp_ReopenGate]'),
+               (N'[etl].[usp_ReorganizeQueue]'), (N'[etl].[usp_ReplayDeadLetter]'), (N'[etl].[usp_Resend]'),
+               (N'[etl].[usp_ResendLeft]'), (N'[etl].[usp_ResendPending]'), (N'[etl].[usp_ResendStranded]'),
+               (N'[etl].[usp_RetireIdle]'), (N'[etl].[usp_Send]'), (N'[etl].[usp_SendBatch]'),
+               (N'[etl].[usp_SendEndOfStream]'), (N'[etl].[usp_SenderActivation]'), (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_SendPrivately]'), (N'[etl].[usp_StartQueue]'), (N'[etl].[usp_TakeTurn]'),
+               (N'[etl].[usp_TargetActivation]'), (N'[etl].[usp_WaitForEnds]'), (N'[etl].[usp_WaitForServer]'),
+               (N'[etl].[usp_WaitForSlot]'), (N'[etl].[vw_Conversations]'), (N'[etl].[vw_DeadLetters]'),
+               (N'[etl].[vw_Errors]'), (N'[etl].[vw_FailedConversations]'), (N'[etl].[vw_Pending]'),
+               (N'[etl].[vw_Queues]'), (N'[etl].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'No queue of schema [etl] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.', 1;

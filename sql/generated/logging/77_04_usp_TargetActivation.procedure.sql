@@ -29,37 +29,59 @@ BEGIN
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @queueId int = OBJECT_ID(N'[logging].[TargetQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
+    WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE
+            IF @suspect IS NULL AND @careful IS NULL
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                BEGIN
+                    EXECUTE @left = [logging].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL
+                IF @suspect IS NULL AND @careful IS NULL
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY '00:00:01';   /* another reader has it */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -115,7 +137,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -171,6 +193,8 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)

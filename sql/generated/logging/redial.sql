@@ -283,20 +283,20 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
     (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
     (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
-    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
-    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
-    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
-    (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
-    (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
-    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''),
-    (N''PROCEDURE'', N''usp_ResendPending''), (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''),
-    (N''PROCEDURE'', N''usp_SeesPending''), (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''),
-    (N''PROCEDURE'', N''usp_SendEndOfStream''), (N''PROCEDURE'', N''usp_SenderActivation''),
-    (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''), (N''PROCEDURE'', N''usp_StartQueue''),
-    (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''), (N''PROCEDURE'', N''usp_WaitForEnds''),
-    (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''), (N''VIEW'', N''vw_Conversations''),
-    (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''), (N''VIEW'', N''vw_FailedConversations''),
-    (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
+    (N''PROCEDURE'', N''usp_PickConversation''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''),
+    (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''),
+    (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''),
+    (N''PROCEDURE'', N''usp_RecordPoison''), (N''PROCEDURE'', N''usp_RecycleConversation''),
+    (N''PROCEDURE'', N''usp_RecycleInOneTransaction''), (N''PROCEDURE'', N''usp_RehearseLanding''),
+    (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''), (N''PROCEDURE'', N''usp_ReplayDeadLetter''),
+    (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''), (N''PROCEDURE'', N''usp_ResendPending''),
+    (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''), (N''PROCEDURE'', N''usp_SeesPending''),
+    (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''), (N''PROCEDURE'', N''usp_SendEndOfStream''),
+    (N''PROCEDURE'', N''usp_SenderActivation''), (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''),
+    (N''PROCEDURE'', N''usp_StartQueue''), (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''),
+    (N''PROCEDURE'', N''usp_WaitForEnds''), (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''),
+    (N''VIEW'', N''vw_Conversations''), (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''),
+    (N''VIEW'', N''vw_FailedConversations''), (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
 (N''QUEUE'', N''InitiatorQueue''), (N''QUEUE'', N''TargetQueue'')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -2014,6 +2014,13 @@ BEGIN
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[logging]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
     WHERE t.Id IS NOT NULL
       AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''messages wait for the server'', N''[logging].[Landing]'', LEFT(CONCAT(COUNT(*), N'' conversations; '', MIN(pa.ErrorNumber), N'': '', MIN(pa.ErrorMessage)), 100),
+        N''How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.'', NULL
+    FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.MessageSequence = -3
+    HAVING COUNT(*) > 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -4585,9 +4592,9 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server''s
-           trouble (disk, memory), and a lock that did not come (1222) is nobody''s: no row is to blame. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+        /* Doomed: usp_FindPoison finds the row after the rollback. The server''s trouble (disk,
+           memory, its set-up) and a lock that did not come blame no row. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -4612,7 +4619,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server''s own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [logging].[DeadLetter]
@@ -4707,6 +4714,13 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
+    /* Its set-up: this conversation waits, and the others go on. */
+    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
+    BEGIN
+        EXECUTE [logging].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+        RETURN 0;
+    END;
+
     /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
@@ -4735,7 +4749,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server''s own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
@@ -4745,6 +4759,146 @@ BEGIN
 
     IF @tried = 1 AND @failed = 0
         EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
+
+    RETURN 0;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'77_03_usp_PickConversation.procedure.sql', 4, N'procedure', N'[logging].[usp_PickConversation]',
+N'CREATE OR ALTER PROCEDURE [logging].[usp_PickConversation]
+    @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land; both NULL: none waits any more */
+    @single uniqueidentifier OUTPUT     /* of this one the first message would */
+AS
+/* Redial 0.1.0, configuration logging */
+/* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
+   that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
+   landing tried and always undone; what fails for the set-up waits (PoisonAttempt, number -3) and is tried again
+   every 15 seconds. What stands before the message that cannot land is received one by one.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @waits bit;                 /* 1: it has waited already */
+    DECLARE @tried bit;                 /* 1: all of a batch was tried, now its first message is */
+    DECLARE @rows [logging].[ReceivedBatch];
+
+    SELECT @several = NULL, @single = NULL;
+
+    WHILE ISNULL(@several, @single) IS NULL
+    BEGIN
+        BEGIN TRY
+            IF NOT EXISTS (SELECT 1
+                           FROM sys.service_queues AS q
+                           WHERE q.object_id = OBJECT_ID(N''[logging].[TargetQueue]'')
+                             AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+                RETURN 1;
+
+            /* ------------------------------------------------------------------------------------- */
+            /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no      */
+            /*    reader, and RECEIVE looks again                                                         */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @handle = NULL, @waits = 0, @tried = 0;
+            DELETE FROM @rows;
+
+            SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
+            FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
+            WHERE pa.MessageSequence = -3
+              AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+              AND EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
+                          WHERE q.conversation_handle = pa.ConversationHandle)
+            ORDER BY pa.LastUtc;
+
+            IF @handle IS NULL
+                SELECT TOP (1) @handle = q.conversation_handle
+                FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
+                WHERE NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
+                                  WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
+
+            IF @handle IS NULL
+            BEGIN
+                /* Marks of what was ended meanwhile. READPAST: what a reader is at work on is no such. */
+                DELETE pa
+                FROM [logging].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE pa.MessageSequence = -3
+                  AND NOT EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
+                                  WHERE q.conversation_handle = pa.ConversationHandle);
+                IF NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
+                    RETURN 0;
+                WAITFOR DELAY ''00:00:05'';
+                CONTINUE;
+            END;
+
+            /* ------------------------------------------------------------------------------------- */
+            /* 2  Would it land? All of a batch, else its first message                                   */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)               /* never changes */
+            WHERE ce.conversation_handle = @handle;
+
+            INSERT INTO @rows (MessageSequence, MessageType, Body)
+            SELECT TOP (2000) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
+            FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
+            WHERE q.conversation_handle = @handle
+            ORDER BY q.queuing_order;
+
+            WHILE 1 = 1
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
+                    ROLLBACK TRANSACTION;
+                    IF @tried = 1
+                        SET @single = @handle;
+                    ELSE
+                        SET @several = @handle;
+                    BREAK;
+                END TRY
+                BEGIN CATCH
+                    IF @@TRANCOUNT > 0
+                        ROLLBACK TRANSACTION;
+
+                    IF NOT ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                    BEGIN
+                        SET @several = @handle;     /* another error: who receives it finds what */
+                        BREAK;
+                    END;
+
+                    IF @waits = 0
+                        EXECUTE [logging].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                    SET @waits = 1;
+                    EXECUTE [logging].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+                    IF @tried = 1
+                        BREAK;
+                    SET @tried = 1;
+                    DELETE FROM @rows WHERE RowId > (SELECT MIN(r.RowId) FROM @rows AS r);
+                END CATCH;
+            END;
+
+            /* Nothing waits in it any more; or what is behind the first message is looked at next. */
+            IF @several IS NOT NULL AND @waits = 1
+                DELETE pa
+                FROM [logging].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* one row */
+                WHERE pa.ConversationHandle = @several AND pa.MessageSequence = -3;
+            UPDATE pa
+            SET LastUtc = DATEADD(minute, -1, pa.LastUtc)
+            FROM [logging].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* one row */
+            WHERE pa.ConversationHandle = @single AND pa.MessageSequence = -3;
+        END TRY
+        BEGIN CATCH
+            /* A lock, say, or no room: once more, and never by way of the RECEIVE. */
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [logging].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+            WAITFOR DELAY ''00:00:05'';
+        END CATCH;
+    END;
 
     RETURN 0;
 END;
@@ -4845,37 +4999,59 @@ BEGIN
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @queueId int = OBJECT_ID(N''[logging].[TargetQueue]'');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
+    WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE
+            IF @suspect IS NULL AND @careful IS NULL
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                BEGIN
+                    EXECUTE @left = [logging].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [logging].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL
+                IF @suspect IS NULL AND @careful IS NULL
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY ''00:00:01'';   /* another reader has it */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -4931,7 +5107,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server''s own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -4987,6 +5163,8 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -7660,10 +7838,10 @@ IF EXISTS (SELECT 1
                (N''[logging].[usp_FindPoison]''), (N''[logging].[usp_Health]''), (N''[logging].[usp_InTheWay]''),
                (N''[logging].[usp_LandBatch]''), (N''[logging].[usp_LandRow]''), (N''[logging].[usp_LogError]''),
                (N''[logging].[usp_Mark]''), (N''[logging].[usp_MoveCopies]''), (N''[logging].[usp_OpenGate]''),
-               (N''[logging].[usp_PurgeDeadLetter]''), (N''[logging].[usp_PurgeLanding]''), (N''[logging].[usp_PurgeLogs]''),
-               (N''[logging].[usp_PurgePoison]''), (N''[logging].[usp_PurgeSendLedger]''),
-               (N''[logging].[usp_ReadErrorBody]''), (N''[logging].[usp_RecordPoison]''),
-               (N''[logging].[usp_RehearseLanding]''), (N''[logging].[usp_ReopenGate]''),
+               (N''[logging].[usp_PickConversation]''), (N''[logging].[usp_PurgeDeadLetter]''),
+               (N''[logging].[usp_PurgeLanding]''), (N''[logging].[usp_PurgeLogs]''), (N''[logging].[usp_PurgePoison]''),
+               (N''[logging].[usp_PurgeSendLedger]''), (N''[logging].[usp_ReadErrorBody]''),
+               (N''[logging].[usp_RecordPoison]''), (N''[logging].[usp_RehearseLanding]''), (N''[logging].[usp_ReopenGate]''),
                (N''[logging].[usp_ReorganizeQueue]''), (N''[logging].[usp_ReplayDeadLetter]''), (N''[logging].[usp_Resend]''),
                (N''[logging].[usp_ResendLeft]''), (N''[logging].[usp_ResendPending]''), (N''[logging].[usp_ResendStranded]''),
                (N''[logging].[usp_Send]''), (N''[logging].[usp_SendBatch]''), (N''[logging].[usp_SendEndOfStream]''),
@@ -8156,10 +8334,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''4238009ba6968284a2c179d107d2b088c14df7cdf0fe0585d978e0201dc49b0a''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''ae64edc3e582caf4ac12d8f47ee98d1bb4e05337979f9ed2f51ddda1ce600f93''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''4238009ba6968284a2c179d107d2b088c14df7cdf0fe0585d978e0201dc49b0a'');
+    VALUES (N''logging'', N''0.1.0'', N''ae64edc3e582caf4ac12d8f47ee98d1bb4e05337979f9ed2f51ddda1ce600f93'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8349,7 +8527,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''4238009ba6968284a2c179d107d2b088c14df7cdf0fe0585d978e0201dc49b0a'', NULLIF(@changes, N''''));
+    N''ae64edc3e582caf4ac12d8f47ee98d1bb4e05337979f9ed2f51ddda1ce600f93'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

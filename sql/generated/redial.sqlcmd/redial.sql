@@ -292,20 +292,20 @@ FROM (VALUES
     (N''PROCEDURE'', N''usp_FindPoison''), (N''PROCEDURE'', N''usp_Health''), (N''PROCEDURE'', N''usp_InTheWay''),
     (N''PROCEDURE'', N''usp_LandBatch''), (N''PROCEDURE'', N''usp_LandRow''), (N''PROCEDURE'', N''usp_LogError''),
     (N''PROCEDURE'', N''usp_Mark''), (N''PROCEDURE'', N''usp_MoveCopies''), (N''PROCEDURE'', N''usp_OpenGate''),
-    (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_PurgeLanding''),
-    (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''), (N''PROCEDURE'', N''usp_PurgeSendLedger''),
-    (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''), (N''PROCEDURE'', N''usp_RecordPoison''),
-    (N''PROCEDURE'', N''usp_RecycleConversation''), (N''PROCEDURE'', N''usp_RecycleInOneTransaction''),
-    (N''PROCEDURE'', N''usp_RehearseLanding''), (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''),
-    (N''PROCEDURE'', N''usp_ReplayDeadLetter''), (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''),
-    (N''PROCEDURE'', N''usp_ResendPending''), (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''),
-    (N''PROCEDURE'', N''usp_SeesPending''), (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''),
-    (N''PROCEDURE'', N''usp_SendEndOfStream''), (N''PROCEDURE'', N''usp_SenderActivation''),
-    (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''), (N''PROCEDURE'', N''usp_StartQueue''),
-    (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''), (N''PROCEDURE'', N''usp_WaitForEnds''),
-    (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''), (N''VIEW'', N''vw_Conversations''),
-    (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''), (N''VIEW'', N''vw_FailedConversations''),
-    (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
+    (N''PROCEDURE'', N''usp_PickConversation''), (N''PROCEDURE'', N''usp_PurgeDeadLetter''), (N''PROCEDURE'', N''usp_PurgeInbox''),
+    (N''PROCEDURE'', N''usp_PurgeLanding''), (N''PROCEDURE'', N''usp_PurgeLogs''), (N''PROCEDURE'', N''usp_PurgePoison''),
+    (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''), (N''PROCEDURE'', N''usp_ReadErrorBody''),
+    (N''PROCEDURE'', N''usp_RecordPoison''), (N''PROCEDURE'', N''usp_RecycleConversation''),
+    (N''PROCEDURE'', N''usp_RecycleInOneTransaction''), (N''PROCEDURE'', N''usp_RehearseLanding''),
+    (N''PROCEDURE'', N''usp_ReopenGate''), (N''PROCEDURE'', N''usp_ReorganizeQueue''), (N''PROCEDURE'', N''usp_ReplayDeadLetter''),
+    (N''PROCEDURE'', N''usp_Resend''), (N''PROCEDURE'', N''usp_ResendLeft''), (N''PROCEDURE'', N''usp_ResendPending''),
+    (N''PROCEDURE'', N''usp_ResendStranded''), (N''PROCEDURE'', N''usp_RetireIdle''), (N''PROCEDURE'', N''usp_SeesPending''),
+    (N''PROCEDURE'', N''usp_Send''), (N''PROCEDURE'', N''usp_SendBatch''), (N''PROCEDURE'', N''usp_SendEndOfStream''),
+    (N''PROCEDURE'', N''usp_SenderActivation''), (N''PROCEDURE'', N''usp_SendMessages''), (N''PROCEDURE'', N''usp_SendPrivately''),
+    (N''PROCEDURE'', N''usp_StartQueue''), (N''PROCEDURE'', N''usp_TakeTurn''), (N''PROCEDURE'', N''usp_TargetActivation''),
+    (N''PROCEDURE'', N''usp_WaitForEnds''), (N''PROCEDURE'', N''usp_WaitForServer''), (N''PROCEDURE'', N''usp_WaitForSlot''),
+    (N''VIEW'', N''vw_Conversations''), (N''VIEW'', N''vw_DeadLetters''), (N''VIEW'', N''vw_Errors''),
+    (N''VIEW'', N''vw_FailedConversations''), (N''VIEW'', N''vw_Pending''), (N''VIEW'', N''vw_Queues''), (N''VIEW'', N''vw_Unlanded''),
 (N''QUEUE'', N''InitiatorQueue''), (N''QUEUE'', N''TargetQueue'')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -2004,6 +2004,13 @@ BEGIN
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[$(name)]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
     WHERE t.Id IS NOT NULL
       AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1;      /* NULL: there is none */
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    SELECT 1, N''messages wait for the server'', N''[$(name)].[Landing]'', LEFT(CONCAT(COUNT(*), N'' conversations; '', MIN(pa.ErrorNumber), N'': '', MIN(pa.ErrorMessage)), 100),
+        N''How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.'', NULL
+    FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.MessageSequence = -3
+    HAVING COUNT(*) > 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* Growth                                                                                      */
@@ -4752,9 +4759,9 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server''s
-           trouble (disk, memory), and a lock that did not come (1222) is nobody''s: no row is to blame. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+        /* Doomed: usp_FindPoison finds the row after the rollback. The server''s trouble (disk,
+           memory, its set-up) and a lock that did not come blame no row. */
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -4779,7 +4786,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server''s own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [$(name)].[DeadLetter]
@@ -4874,6 +4881,13 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
+    /* Its set-up: this conversation waits, and the others go on. */
+    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
+    BEGIN
+        EXECUTE [$(name)].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+        RETURN 0;
+    END;
+
     /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
@@ -4902,7 +4916,7 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server''s own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [$(name)].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
@@ -4912,6 +4926,146 @@ BEGIN
 
     IF @tried = 1 AND @failed = 0
         EXECUTE [$(name)].[usp_RecordPoison] @handle, @sequence, @messageType;
+
+    RETURN 0;
+END;
+');
+INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
+VALUES (N'77_03_usp_PickConversation.procedure.sql', 4, N'procedure', N'[$(name)].[usp_PickConversation]',
+N'CREATE OR ALTER PROCEDURE [$(name)].[usp_PickConversation]
+    @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land; both NULL: none waits any more */
+    @single uniqueidentifier OUTPUT     /* of this one the first message would */
+AS
+/* Redial 0.1.0, configuration $(name) */
+/* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
+   that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
+   landing tried and always undone; what fails for the set-up waits (PoisonAttempt, number -3) and is tried again
+   every 15 seconds. What stands before the message that cannot land is received one by one.
+   Returns 0, or 1 when the queue was switched off meanwhile. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @waits bit;                 /* 1: it has waited already */
+    DECLARE @tried bit;                 /* 1: all of a batch was tried, now its first message is */
+    DECLARE @rows [$(name)].[ReceivedBatch];
+
+    SELECT @several = NULL, @single = NULL;
+
+    WHILE ISNULL(@several, @single) IS NULL
+    BEGIN
+        BEGIN TRY
+            IF NOT EXISTS (SELECT 1
+                           FROM sys.service_queues AS q
+                           WHERE q.object_id = OBJECT_ID(N''[$(name)].[TargetQueue]'')
+                             AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+                RETURN 1;
+
+            /* ------------------------------------------------------------------------------------- */
+            /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no      */
+            /*    reader, and RECEIVE looks again                                                         */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @handle = NULL, @waits = 0, @tried = 0;
+            DELETE FROM @rows;
+
+            SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
+            FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
+            WHERE pa.MessageSequence = -3
+              AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+              AND EXISTS (SELECT 1 FROM [$(name)].[TargetQueue] AS q WITH (NOLOCK)
+                          WHERE q.conversation_handle = pa.ConversationHandle)
+            ORDER BY pa.LastUtc;
+
+            IF @handle IS NULL
+                SELECT TOP (1) @handle = q.conversation_handle
+                FROM [$(name)].[TargetQueue] AS q WITH (NOLOCK)
+                WHERE NOT EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
+                                  WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
+
+            IF @handle IS NULL
+            BEGIN
+                /* Marks of what was ended meanwhile. READPAST: what a reader is at work on is no such. */
+                DELETE pa
+                FROM [$(name)].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                WHERE pa.MessageSequence = -3
+                  AND NOT EXISTS (SELECT 1 FROM [$(name)].[TargetQueue] AS q WITH (NOLOCK)
+                                  WHERE q.conversation_handle = pa.ConversationHandle);
+                IF NOT EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
+                    RETURN 0;
+                WAITFOR DELAY ''00:00:05'';
+                CONTINUE;
+            END;
+
+            /* ------------------------------------------------------------------------------------- */
+            /* 2  Would it land? All of a batch, else its first message                                   */
+            /* ------------------------------------------------------------------------------------- */
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)               /* never changes */
+            WHERE ce.conversation_handle = @handle;
+
+            INSERT INTO @rows (MessageSequence, MessageType, Body)
+            SELECT TOP (500) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
+            FROM [$(name)].[TargetQueue] AS q WITH (NOLOCK)
+            WHERE q.conversation_handle = @handle
+            ORDER BY q.queuing_order;
+
+            WHILE 1 = 1
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    EXECUTE [$(name)].[usp_LandBatch] @conversationId, @handle, @rows;
+                    ROLLBACK TRANSACTION;
+                    IF @tried = 1
+                        SET @single = @handle;
+                    ELSE
+                        SET @several = @handle;
+                    BREAK;
+                END TRY
+                BEGIN CATCH
+                    IF @@TRANCOUNT > 0
+                        ROLLBACK TRANSACTION;
+
+                    IF NOT ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                    BEGIN
+                        SET @several = @handle;     /* another error: who receives it finds what */
+                        BREAK;
+                    END;
+
+                    IF @waits = 0
+                        EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                    SET @waits = 1;
+                    EXECUTE [$(name)].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+                    IF @tried = 1
+                        BREAK;
+                    SET @tried = 1;
+                    DELETE FROM @rows WHERE RowId > (SELECT MIN(r.RowId) FROM @rows AS r);
+                END CATCH;
+            END;
+
+            /* Nothing waits in it any more; or what is behind the first message is looked at next. */
+            IF @several IS NOT NULL AND @waits = 1
+                DELETE pa
+                FROM [$(name)].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* one row */
+                WHERE pa.ConversationHandle = @several AND pa.MessageSequence = -3;
+            UPDATE pa
+            SET LastUtc = DATEADD(minute, -1, pa.LastUtc)
+            FROM [$(name)].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* one row */
+            WHERE pa.ConversationHandle = @single AND pa.MessageSequence = -3;
+        END TRY
+        BEGIN CATCH
+            /* A lock, say, or no room: once more, and never by way of the RECEIVE. */
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+            WAITFOR DELAY ''00:00:05'';
+        END CATCH;
+    END;
 
     RETURN 0;
 END;
@@ -5043,6 +5197,8 @@ BEGIN
     DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
+    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; whoever has met it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
@@ -5050,35 +5206,55 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @suspect IS NOT NULL OR SYSUTCDATETIME() < @until
+    WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            BEGIN TRANSACTION;
-
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [$(name)].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
-            ELSE
+            IF @suspect IS NULL AND @careful IS NULL
+            BEGIN
+                BEGIN TRANSACTION;
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [$(name)].[TargetQueue] INTO @received), TIMEOUT 1000;
+            END
+            ELSE
+            BEGIN
+                IF @suspect IS NULL
+                BEGIN
+                    EXECUTE @left = [$(name)].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
+                    IF @left <> 0
+                        BREAK;
+                    IF ISNULL(@picked, @suspect) IS NULL
+                        SET @careful = NULL;
+                END;
+                BEGIN TRANSACTION;
+
+                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+                   followed by a commit whatever the other conversations hold (F-162). */
+                IF @suspect IS NOT NULL
+                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [$(name)].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @suspect;
+                ELSE IF @picked IS NOT NULL
+                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [$(name)].[TargetQueue] INTO @received
+                    WHERE conversation_handle = @picked;
+            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL
+                IF @suspect IS NULL AND @careful IS NULL
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY ''00:00:01'';   /* another reader has it */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5138,7 +5314,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server''s own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -5173,7 +5349,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row''s sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -5198,6 +5374,8 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = @handle;
+            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+                SELECT @suspect = NULL, @careful = 1;
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -8058,8 +8236,9 @@ IF EXISTS (SELECT 1
                (N''[$(name)].[usp_EndTarget]''), (N''[$(name)].[usp_FindPoison]''), (N''[$(name)].[usp_Health]''),
                (N''[$(name)].[usp_InTheWay]''), (N''[$(name)].[usp_LandBatch]''), (N''[$(name)].[usp_LandRow]''),
                (N''[$(name)].[usp_LogError]''), (N''[$(name)].[usp_Mark]''), (N''[$(name)].[usp_MoveCopies]''),
-               (N''[$(name)].[usp_OpenGate]''), (N''[$(name)].[usp_PurgeDeadLetter]''), (N''[$(name)].[usp_PurgeLanding]''),
-               (N''[$(name)].[usp_PurgeLogs]''), (N''[$(name)].[usp_PurgePoison]''), (N''[$(name)].[usp_PurgeSendLedger]''),
+               (N''[$(name)].[usp_OpenGate]''), (N''[$(name)].[usp_PickConversation]''),
+               (N''[$(name)].[usp_PurgeDeadLetter]''), (N''[$(name)].[usp_PurgeLanding]''), (N''[$(name)].[usp_PurgeLogs]''),
+               (N''[$(name)].[usp_PurgePoison]''), (N''[$(name)].[usp_PurgeSendLedger]''),
                (N''[$(name)].[usp_ReadErrorBody]''), (N''[$(name)].[usp_RecordPoison]''),
                (N''[$(name)].[usp_RecycleConversation]''), (N''[$(name)].[usp_RehearseLanding]''),
                (N''[$(name)].[usp_ReopenGate]''), (N''[$(name)].[usp_ReorganizeQueue]''),
@@ -8545,10 +8724,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8766574f6a3e48e603da40addae718cfca0192bcedac300272281d8762d05837''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0e41c5305bee4c70e457c63083b49ad5c7006be00189baa4ced77f1a449d2f34''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''8766574f6a3e48e603da40addae718cfca0192bcedac300272281d8762d05837'');
+    VALUES (N''$(name)'', N''0.1.0'', N''0e41c5305bee4c70e457c63083b49ad5c7006be00189baa4ced77f1a449d2f34'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8623,7 +8802,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8766574f6a3e48e603da40addae718cfca0192bcedac300272281d8762d05837'', NULLIF(@changes, N''''));
+    N''0e41c5305bee4c70e457c63083b49ad5c7006be00189baa4ced77f1a449d2f34'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

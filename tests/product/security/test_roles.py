@@ -111,6 +111,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_LandBatch",
         "usp_LandRow",
         "usp_FindPoison",
+        "usp_PickConversation",
         "usp_RehearseLanding",
         "usp_TakeTurn",
         "usp_EndTarget",

@@ -27,6 +27,7 @@ from redial_broker.exec.query.sources import (
 from redial_broker.exec.query.views import view_rowset
 from redial_broker.exec.strictness import strict_table
 from redial_broker.exec.triggers import EVENTS, triggers_on
+from redial_broker.exec.trouble import length_check
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
@@ -237,7 +238,11 @@ def checker(
         and not column.rowversion
     ]
     checks = [c for c in target.table.checks if c.enabled] if constraints else []
-    lengths = [key_check(target.table, ordinals), row_check(target.table)]
+    lengths = [
+        key_check(target.table, ordinals),
+        row_check(target.table),
+        length_check(target.table),
+    ]
     too_long = [test for test in lengths if test is not None]
     visible = target.written.checks if target.written is not None else []
     no_values = cast("Values", ())  # a view reads no variables

@@ -1,0 +1,192 @@
+"""How the server is set up blames no message: its conversation waits, the others land, health tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from redial_broker.exec import trouble
+
+from .lab import Client, Lab, configured, send
+from .test_usp_TargetActivation import pause, queue_is_on
+
+HOUR = 3600
+START = "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);"
+STOP = "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);"
+WAITING = "SELECT ErrorNumber FROM audit.PoisonAttempt WHERE MessageSequence = -3;"
+HEALTH = (
+    "SELECT Priority, Figure FROM audit.ufn_HealthData() "
+    "WHERE Finding = N'messages wait for the server';"
+)
+LONG = b"\xee" * 101
+HOOK = configured(target={"processing": "hook"})
+
+
+@contextmanager
+def longest(lab: Lab, size: int = 100) -> Iterator[None]:
+    """Landing is captured, and what is longer cannot be written to it."""
+    database = lab.instance.database("lab")
+    trouble.begin(database, trouble.TOO_LONG, ["audit.Landing"], size)
+    try:
+        yield
+    finally:
+        trouble.end(database)
+
+
+def dead(lab: Lab) -> list[tuple]:
+    return lab.rows("SELECT Side, Body, Code FROM audit.DeadLetter;")
+
+
+def conversation(lab: Lab, *bodies: bytes) -> Client:
+    """A session with a dialog of its own, on which these were sent."""
+    client = Client(lab)
+    for body in bodies:
+        client.execute(send("0x" + body.hex()))
+    return client
+
+
+@pytest.mark.parametrize("dooms", [False, True])
+@pytest.mark.parametrize("several", [1, 2, 4, 6])
+def test_a_body_too_long_for_the_change_feed_waits_while_all_others_land(several, dooms):
+    """1 one conversation has a long body in the middle  2 an hour, others send  3 it is allowed."""
+    lab = Lab(configured(target={"readers": several}), server_trouble_dooms=dooms)
+    pause(lab)
+    conversation(lab, b"a1", b"a2", LONG, b"a4")
+    conversation(lab, b"b1", b"b2")
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(60)
+        late = conversation(lab, b"c1")
+        lab.advance(HOUR)
+        late.execute(send("0x" + b"c2".hex()))
+        lab.advance(60)
+        assert sorted(lab.bodies()) == [b"a1", b"a2", b"b1", b"b2", b"c1", b"c2"]
+        assert dead(lab) == [] and queue_is_on(lab)
+        assert lab.rows(WAITING) == [(7139,)]
+        ((priority, figure),) = lab.rows(HEALTH)
+        assert priority == 1 and figure.startswith("1 conversations; 7139: Length of LOB data")
+        assert 0 < len(lab.errors()) <= several
+        assert {number for _, number, _ in lab.errors()} == {7139}
+    lab.advance(60)
+    assert [body for body in lab.bodies() if body[:1] == b"a" or body == LONG] == [
+        b"a1",
+        b"a2",
+        LONG,
+        b"a4",
+    ]
+    assert lab.rows(WAITING) == lab.rows(HEALTH) == [] and dead(lab) == []
+    assert len(lab.errors()) <= several
+
+
+@pytest.mark.parametrize("several", [1, 4])
+def test_twenty_conversations_that_wait_never_switch_the_queue_off(several):
+    lab = Lab(configured(target={"readers": several}))
+    pause(lab)
+    for number in range(20):
+        conversation(lab, LONG, b"%d" % number)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(600)
+        conversation(lab, b"other")
+        lab.advance(60)
+        assert lab.bodies() == [b"other"] and queue_is_on(lab)
+        assert lab.rows(WAITING) == [(7139,)] * 20
+        assert 20 <= len(lab.errors()) < 20 + several  # once each, however long they wait
+    lab.advance(120)
+    assert len(lab.bodies()) == 41 and lab.rows(WAITING) == []
+    assert dead(lab) == [] and queue_is_on(lab)
+
+
+SET_UP = {
+    208: (
+        "INSERT dbo.Gone VALUES (1);",
+        "CREATE TABLE dbo.Gone (id int); GRANT INSERT ON dbo.Gone TO audit_module;",
+    ),
+    2812: (
+        "EXECUTE dbo.usp_Gone;",
+        "EXECUTE (N'CREATE PROCEDURE dbo.usp_Gone AS RETURN 0;'); "
+        "GRANT EXECUTE ON dbo.usp_Gone TO audit_module;",
+    ),
+    229: (
+        "EXECUTE (N'SELECT id FROM dbo.Closed;');",
+        "GRANT SELECT ON dbo.Closed TO audit_module;",
+    ),
+    15517: (
+        "EXECUTE AS USER = N'nobody'; REVERT;",
+        "CREATE USER nobody WITHOUT LOGIN; GRANT IMPERSONATE ON USER::nobody TO audit_module;",
+    ),
+}
+
+
+@pytest.mark.parametrize("number", SET_UP)
+def test_what_a_hook_lacks_is_waited_for_and_only_by_who_needs_it(number):
+    """The hook needs it for one message of three; the one behind it waits too, for its order."""
+    needs, mend = SET_UP[number]
+    lab = Lab(HOOK)
+    lab.sa.execute("CREATE TABLE dbo.Closed (id int);")
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ProcessMessage'));")
+    lab.sa.execute(
+        text.replace("CREATE PROCEDURE", "ALTER PROCEDURE").replace(
+            "SET NOCOUNT ON;", f"SET NOCOUNT ON; IF @body = 0x02 BEGIN {needs} END;"
+        )
+    )
+    pause(lab)
+    conversation(lab, b"\x01", b"\x02", b"\x03")
+    conversation(lab, b"\x04")
+    lab.sa.execute(START)
+    lab.advance(HOUR)
+    assert sorted(lab.bodies()) == [b"\x01", b"\x04"]
+    assert dead(lab) == [] and queue_is_on(lab) and lab.rows(WAITING) == [(number,)]
+    lab.sa.execute(mend)
+    lab.advance(60)
+    assert sorted(lab.bodies()) == [b"\x01", b"\x02", b"\x03", b"\x04"]
+    assert dead(lab) == [] and lab.rows(WAITING) == []
+
+
+def test_who_only_waits_leaves_when_activation_is_switched_off():
+    lab = Lab()
+    pause(lab)
+    conversation(lab, LONG)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(100)
+        lab.sa.execute(STOP)
+        lab.advance(61)
+        assert lab.rows("SELECT spid FROM sys.dm_broker_activated_tasks;") == []
+    lab.sa.execute(START)
+    lab.advance(60)
+    assert lab.bodies() == [LONG]
+
+
+def test_a_conversation_that_is_ended_while_it_waits_is_forgotten_and_its_copy_goes_on():
+    lab = Lab()
+    pause(lab)
+    conversation(lab, LONG)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(100)
+        ((handle,),) = lab.rows(
+            "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+        )
+        lab.sa.execute(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+        lab.advance(60)
+        assert lab.rows(WAITING) == []
+    ((mine,),) = lab.rows("SELECT Handle FROM audit.SessionConversations;")
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending '{mine}', 0;")
+    lab.advance(60)
+    assert lab.bodies() == [LONG] and dead(lab) == []
+
+
+def test_a_messages_own_error_is_a_dead_letter_beside_one_that_waits():
+    lab = Lab()
+    pause(lab)
+    lab.sa.execute("ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body <> 0xDEAD);")
+    conversation(lab, b"1", b"\xde\xad", b"2", LONG, b"3")
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(300)
+        assert dead(lab) == [("target", b"\xde\xad", 547)] and lab.bodies() == [b"1", b"2"]
+    lab.advance(60)
+    assert lab.bodies() == [b"1", b"2", LONG, b"3"] and len(dead(lab)) == 1
