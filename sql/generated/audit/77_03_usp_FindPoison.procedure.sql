@@ -12,12 +12,14 @@ AS
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
    receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
    to blame itself: what failed may not fail again when it is tried alone.
-   Returns 0, or 1 when the queue was switched off while the server was in trouble. */
+   Returns 0; 1 the queue was switched off while the server was in trouble; 2 this conversation
+   waits for the server's set-up, and what to receive next is chosen by looking (usp_PickConversation). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
     DECLARE @left int;
+    DECLARE @queueId int = OBJECT_ID(N'[audit].[TargetQueue]');
     DECLARE @row int = 0;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -25,11 +27,16 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
-    /* Its set-up: this conversation waits, and the others go on. */
+    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    BEGIN                               /* RECEIVE itself failed */
+        EXECUTE @left = [audit].[usp_WaitForServer] NULL, @queueId;
+        RETURN @left;
+    END;
+
     IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
         EXECUTE [audit].[usp_RecordPoison] @handle, -3, N'waits', 0;
-        RETURN 0;
+        RETURN 2;
     END;
 
     /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no

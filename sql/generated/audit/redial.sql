@@ -4859,12 +4859,14 @@ AS
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
    receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
    to blame itself: what failed may not fail again when it is tried alone.
-   Returns 0, or 1 when the queue was switched off while the server was in trouble. */
+   Returns 0; 1 the queue was switched off while the server was in trouble; 2 this conversation
+   waits for the server''s set-up, and what to receive next is chosen by looking (usp_PickConversation). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
     DECLARE @left int;
+    DECLARE @queueId int = OBJECT_ID(N''[audit].[TargetQueue]'');
     DECLARE @row int = 0;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -4872,11 +4874,16 @@ BEGIN
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
 
-    /* Its set-up: this conversation waits, and the others go on. */
+    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    BEGIN                               /* RECEIVE itself failed */
+        EXECUTE @left = [audit].[usp_WaitForServer] NULL, @queueId;
+        RETURN @left;
+    END;
+
     IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
         EXECUTE [audit].[usp_RecordPoison] @handle, -3, N''waits'', 0;
-        RETURN 0;
+        RETURN 2;
     END;
 
     /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
@@ -4924,15 +4931,15 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'77_03_usp_PickConversation.procedure.sql', 4, N'procedure', N'[audit].[usp_PickConversation]',
 N'CREATE OR ALTER PROCEDURE [audit].[usp_PickConversation]
-    @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land; both NULL: none waits any more */
+    @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land */
     @single uniqueidentifier OUTPUT     /* of this one the first message would */
 AS
 /* Redial 0.1.0, configuration audit */
 /* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
    that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
-   landing tried and always undone; what fails for the set-up waits (PoisonAttempt, number -3) and is tried again
-   every 15 seconds. What stands before the message that cannot land is received one by one.
-   Returns 0, or 1 when the queue was switched off meanwhile. */
+   landing tried and always undone; what fails for the server''s sake waits (PoisonAttempt, number -3) and is tried
+   again every 15 seconds. What stands before the message that cannot land is received one by one.
+   Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
@@ -4940,125 +4947,92 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @waits bit;                 /* 1: it has waited already */
-    DECLARE @tried bit;                 /* 1: all of a batch was tried, now its first message is */
+    DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
     DECLARE @rows [audit].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
-
     WHILE ISNULL(@several, @single) IS NULL
     BEGIN
-        BEGIN TRY
-            IF NOT EXISTS (SELECT 1
-                           FROM sys.service_queues AS q
-                           WHERE q.object_id = OBJECT_ID(N''[audit].[TargetQueue]'')
-                             AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-                RETURN 1;
+        IF NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
+            RETURN 0;
+        IF NOT EXISTS (SELECT 1
+                       FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N''[audit].[TargetQueue]'')
+                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+            THROW 50214, N''[audit].[TargetQueue] is switched off: what waits is looked at when it is on again.'', 1;
 
-            /* ------------------------------------------------------------------------------------- */
-            /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no      */
-            /*    reader, and RECEIVE looks again                                                         */
-            /* ------------------------------------------------------------------------------------- */
-            SELECT @handle = NULL, @waits = 0, @tried = 0;
+        /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
+              RECEIVE looks again */
+        SELECT @handle = NULL, @waits = 0;
+        SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
+        FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+        ORDER BY pa.LastUtc;
+
+        IF @handle IS NULL
+            SELECT TOP (1) @handle = q.conversation_handle
+            FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
+            WHERE NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
+
+        IF @handle IS NULL
+        BEGIN
+            WAITFOR DELAY ''00:00:05'';
+            CONTINUE;
+        END;
+
+        /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
+              takes them together */
+        SELECT @conversationId = ce.conversation_id
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* never changes */
+        WHERE ce.conversation_handle = @handle;
+
+        SET @size = CASE WHEN EXISTS (SELECT 1
+                                      FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
+                                      WHERE q.conversation_handle = @handle
+                                        AND q.message_type_name = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'')
+            THEN 2147483647 ELSE 500 END;
+        WHILE @size > 0
+        BEGIN
             DELETE FROM @rows;
-
-            SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
-            FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
-            WHERE pa.MessageSequence = -3
-              AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
-              AND EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
-                          WHERE q.conversation_handle = pa.ConversationHandle)
-            ORDER BY pa.LastUtc;
-
-            IF @handle IS NULL
-                SELECT TOP (1) @handle = q.conversation_handle
-                FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
-                WHERE NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
-                                  WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
-
-            IF @handle IS NULL
-            BEGIN
-                /* Marks of what was ended meanwhile. READPAST: what a reader is at work on is no such. */
-                DELETE pa
-                FROM [audit].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                WHERE pa.MessageSequence = -3
-                  AND NOT EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
-                                  WHERE q.conversation_handle = pa.ConversationHandle);
-                IF NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
-                    RETURN 0;
-                WAITFOR DELAY ''00:00:05'';
-                CONTINUE;
-            END;
-
-            /* ------------------------------------------------------------------------------------- */
-            /* 2  Would it land? All of a batch, else its first message                                   */
-            /* ------------------------------------------------------------------------------------- */
-            SELECT @conversationId = ce.conversation_id
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)               /* never changes */
-            WHERE ce.conversation_handle = @handle;
-
             INSERT INTO @rows (MessageSequence, MessageType, Body)
-            SELECT TOP (500) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
+            SELECT TOP (@size) ISNULL(q.message_sequence_number, -1), ISNULL(q.message_type_name, N''''), q.message_body
             FROM [audit].[TargetQueue] AS q WITH (NOLOCK)
             WHERE q.conversation_handle = @handle
             ORDER BY q.queuing_order;
 
-            WHILE 1 = 1
-            BEGIN
-                BEGIN TRY
-                    BEGIN TRANSACTION;
-                    EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
-                    ROLLBACK TRANSACTION;
-                    IF @tried = 1
-                        SET @single = @handle;
-                    ELSE
-                        SET @several = @handle;
-                    BREAK;
-                END TRY
-                BEGIN CATCH
-                    IF @@TRANCOUNT > 0
-                        ROLLBACK TRANSACTION;
-
-                    IF NOT ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
-                    BEGIN
-                        SET @several = @handle;     /* another error: who receives it finds what */
-                        BREAK;
-                    END;
-
-                    IF @waits = 0
-                        EXECUTE [audit].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
-                    SET @waits = 1;
-                    EXECUTE [audit].[usp_RecordPoison] @handle, -3, N''waits'', 0;
-                    IF @tried = 1
-                        BREAK;
-                    SET @tried = 1;
-                    DELETE FROM @rows WHERE RowId > (SELECT MIN(r.RowId) FROM @rows AS r);
-                END CATCH;
-            END;
-
-            /* Nothing waits in it any more; or what is behind the first message is looked at next. */
-            IF @several IS NOT NULL AND @waits = 1
-                DELETE pa
-                FROM [audit].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)   /* one row */
-                WHERE pa.ConversationHandle = @several AND pa.MessageSequence = -3;
-            UPDATE pa
-            SET LastUtc = DATEADD(minute, -1, pa.LastUtc)
-            FROM [audit].[PoisonAttempt] AS pa
-                WITH (ROWLOCK, FORCESEEK)       /* one row */
-            WHERE pa.ConversationHandle = @single AND pa.MessageSequence = -3;
-        END TRY
-        BEGIN CATCH
-            /* A lock, say, or no room: once more, and never by way of the RECEIVE. */
-            IF @@TRANCOUNT > 0
+            BEGIN TRY
+                BEGIN TRANSACTION;
+                EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
                 ROLLBACK TRANSACTION;
-            EXECUTE [audit].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
-            WAITFOR DELAY ''00:00:05'';
-        END CATCH;
+                BREAK;
+            END TRY
+            BEGIN CATCH
+                IF @@TRANCOUNT > 0
+                    ROLLBACK TRANSACTION;
+                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                    BREAK;              /* a message''s own error: who receives it finds whose */
+
+                SET @size = CASE WHEN @size BETWEEN 2 AND 500 THEN 1 ELSE 0 END;
+                IF @size = 0 AND @waits = 0
+                    EXECUTE [audit].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                IF @size = 0
+                    EXECUTE [audit].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+            END CATCH;
+        END;
+
+        /* A batch would land, or nothing is left: it waits no more. */
+        IF @waits = 1 AND @size >= 500
+            DELETE pa
+            FROM [audit].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
+            WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3;
+        IF @size >= 500 AND EXISTS (SELECT 1 FROM @rows)
+            SET @several = @handle;
+        ELSE IF @size = 1 AND EXISTS (SELECT 1 FROM @rows)
+            SET @single = @handle;
     END;
 
-    RETURN 0;
+    RETURN 1;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -5185,15 +5159,13 @@ BEGIN
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
     DECLARE @messages int;              /* of senders, in this batch */
-    DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; whoever has met it stays as long */
+    /* 1: a conversation waits for the server''s set-up; who knows of one stays as long as it waits. */
+    DECLARE @careful bit = CASE WHEN EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    DECLARE @queueId int = OBJECT_ID(N''[audit].[TargetQueue]'');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -5203,49 +5175,34 @@ BEGIN
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [audit].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            IF @suspect IS NULL AND @careful IS NULL
-            BEGIN
-                BEGIN TRANSACTION;
+            IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
+                EXECUTE @careful = [audit].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
+            BEGIN TRANSACTION;
+
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
+            IF @suspect IS NOT NULL
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue] INTO @received
+                WHERE conversation_handle = @suspect;
+            ELSE IF @handle IS NOT NULL     /* waits a second: another reader may have it */
+                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [audit].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
+            ELSE
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
-            END
-            ELSE
-            BEGIN
-                IF @suspect IS NULL
-                BEGIN
-                    EXECUTE @left = [audit].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                    IF @left <> 0
-                        BREAK;
-                    IF ISNULL(@picked, @suspect) IS NULL
-                        SET @careful = NULL;
-                END;
-                BEGIN TRANSACTION;
-
-                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-                   followed by a commit whatever the other conversations hold (F-162). */
-                IF @suspect IS NOT NULL
-                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue] INTO @received
-                    WHERE conversation_handle = @suspect;
-                ELSE IF @picked IS NOT NULL
-                    RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [audit].[TargetQueue] INTO @received
-                    WHERE conversation_handle = @picked;
-            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
-            IF @handle IS NULL
+            IF @phase = 0
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL AND @careful IS NULL
+                IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
-                IF @careful = 1
-                    WAITFOR DELAY ''00:00:01'';   /* another reader has it */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5256,7 +5213,7 @@ BEGIN
 
             WHILE 1 = 1
             BEGIN
-                SELECT @landed = 0, @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
+                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' THEN 1 ELSE 0 END),
                     @messages = SUM(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'') THEN 0 ELSE 1 END),
@@ -5301,7 +5258,7 @@ BEGIN
                         FROM @received AS r
                         CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
                         ORDER BY r.QueuingOrder;
-                        SET @landed = 1;
+                        SET @phase = 2;
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server''s own trouble, or a lock: not this way (section 5). */
@@ -5310,14 +5267,14 @@ BEGIN
                     END CATCH;
                 END;
 
-                IF @landed = 0
+                IF @phase = 1
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
                     SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                     EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
+                    SET @phase = 2;     /* what fails from here on is no row''s fault */
                 END;
-                SET @phase = 2;         /* what fails from here on is no row''s fault */
 
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
@@ -5346,35 +5303,28 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
-            IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody''s decision and not news */
+            IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody''s decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N''usp_TargetActivation'', @handle = @handle;
 
             /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server''s trouble passes. */
-            IF @phase = 0
-            BEGIN
-                SET @left = 1;
-                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
-                    EXECUTE @left = [audit].[usp_WaitForServer] NULL, @queueId;
-                IF @left <> 0
-                    BREAK;
-                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
-                CONTINUE;
-            END;
+            IF @phase = 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = @handle;
-            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
-                SELECT @suspect = NULL, @careful = 1;
-
+            SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [audit].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
-            IF @left <> 0
+            IF @left = 1
                 BREAK;
+            IF @left = 2
+                SELECT @suspect = NULL, @careful = 1;
+            IF @phase = 0
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
         END CATCH;
     END;
 
@@ -8712,10 +8662,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''5b36aa94a1706f36458a2454d43620d1d5a20d85ac12785496e3c12b954af4cd''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''19052448270843213d64eb3da2f9e8ff7ef84e0fede2796ee5b9bc7f1741f3d9''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''5b36aa94a1706f36458a2454d43620d1d5a20d85ac12785496e3c12b954af4cd'');
+    VALUES (N''audit'', N''0.1.0'', N''19052448270843213d64eb3da2f9e8ff7ef84e0fede2796ee5b9bc7f1741f3d9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8790,7 +8740,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''5b36aa94a1706f36458a2454d43620d1d5a20d85ac12785496e3c12b954af4cd'', NULLIF(@changes, N''''));
+    N''19052448270843213d64eb3da2f9e8ff7ef84e0fede2796ee5b9bc7f1741f3d9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

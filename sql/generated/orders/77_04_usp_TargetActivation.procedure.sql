@@ -26,15 +26,13 @@ BEGIN
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @errorBody varbinary(max);
     DECLARE @messages int;              /* of senders, in this batch */
-    DECLARE @landed bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    DECLARE @picked uniqueidentifier;   /* chosen by looking, for another conversation waits */
-    DECLARE @careful bit;               /* 1: one waits for the server's set-up; whoever has met it stays as long */
+    /* 1: a conversation waits for the server's set-up; who knows of one stays as long as it waits. */
+    DECLARE @careful bit = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    DECLARE @queueId int = OBJECT_ID(N'[orders].[TargetQueue]');
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
@@ -44,49 +42,34 @@ BEGIN
         IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [orders].[usp_TakeTurn] @take = 0;
 
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @picked = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
 
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
-            IF @suspect IS NULL AND @careful IS NULL
-            BEGIN
-                BEGIN TRANSACTION;
+            IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
+                EXECUTE @careful = [orders].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
+            BEGIN TRANSACTION;
+
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
+               followed by a commit whatever the other conversations hold (F-162). */
+            IF @suspect IS NOT NULL
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [orders].[TargetQueue] INTO @received
+                WHERE conversation_handle = @suspect;
+            ELSE IF @handle IS NOT NULL     /* waits a second: another reader may have it */
+                WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
+            ELSE
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
-            END
-            ELSE
-            BEGIN
-                IF @suspect IS NULL
-                BEGIN
-                    EXECUTE @left = [orders].[usp_PickConversation] @picked OUTPUT, @suspect OUTPUT;
-                    IF @left <> 0
-                        BREAK;
-                    IF ISNULL(@picked, @suspect) IS NULL
-                        SET @careful = NULL;
-                END;
-                BEGIN TRANSACTION;
-
-                /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-                   followed by a commit whatever the other conversations hold (F-162). */
-                IF @suspect IS NOT NULL
-                    RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [orders].[TargetQueue] INTO @received
-                    WHERE conversation_handle = @suspect;
-                ELSE IF @picked IS NOT NULL
-                    RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                    FROM [orders].[TargetQueue] INTO @received
-                    WHERE conversation_handle = @picked;
-            END;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
-            IF @handle IS NULL
+            IF @phase = 0
             BEGIN
                 COMMIT TRANSACTION;
-                IF @suspect IS NULL AND @careful IS NULL
+                IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
-                IF @careful = 1
-                    WAITFOR DELAY '00:00:01';   /* another reader has it */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -97,7 +80,7 @@ BEGIN
 
             WHILE 1 = 1
             BEGIN
-                SELECT @landed = 0, @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
+                SELECT @failed = @failed | MAX(CASE r.MessageType WHEN N'http://schemas.microsoft.com/SQL/ServiceBroker/Error' THEN 1 ELSE 0 END),
                     @messages = SUM(CASE WHEN r.MessageType IN (N'EndOfStream',
                         N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                         N'http://schemas.microsoft.com/SQL/ServiceBroker/Error') THEN 0 ELSE 1 END),
@@ -142,7 +125,7 @@ BEGIN
                         FROM @received AS r
                         CROSS APPLY [orders].[ufn_ReadEnvelope](r.Body) AS e
                         ORDER BY r.QueuingOrder;
-                        SET @landed = 1;
+                        SET @phase = 2;
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
@@ -151,14 +134,14 @@ BEGIN
                     END CATCH;
                 END;
 
-                IF @landed = 0
+                IF @phase = 1
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
                     SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
                     EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
+                    SET @phase = 2;     /* what fails from here on is no row's fault */
                 END;
-                SET @phase = 2;         /* what fails from here on is no row's fault */
 
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
@@ -187,35 +170,28 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
-            IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
+            IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody's decision and not news */
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
             /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
-            IF @phase = 0
-            BEGIN
-                SET @left = 1;
-                IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
-                    EXECUTE @left = [orders].[usp_WaitForServer] NULL, @queueId;
-                IF @left <> 0
-                    BREAK;
-                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
-                CONTINUE;
-            END;
+            IF @phase = 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+                BREAK;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = @handle;
-            IF @phase = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
-                SELECT @suspect = NULL, @careful = 1;
-
+            SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
             EXECUTE @left = [orders].[usp_FindPoison] @conversationId, @handle, @rows;
             DELETE FROM @rows;
-            IF @left <> 0
+            IF @left = 1
                 BREAK;
+            IF @left = 2
+                SELECT @suspect = NULL, @careful = 1;
+            IF @phase = 0
+                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
         END CATCH;
     END;
 
