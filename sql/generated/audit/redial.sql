@@ -4959,7 +4959,7 @@ BEGIN
                        FROM sys.service_queues AS q
                        WHERE q.object_id = OBJECT_ID(N''[audit].[TargetQueue]'')
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            THROW 50214, N''[audit].[TargetQueue] is switched off: what waits is looked at when it is on again.'', 1;
+            THROW 50214, N''[audit].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.'', 1;
 
         /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
               RECEIVE looks again */
@@ -5161,14 +5161,14 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    /* 1: a conversation waits for the server''s set-up; who knows of one stays as long as it waits. */
-    DECLARE @careful bit = CASE WHEN EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; who knows of it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
-    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    /* Then it leaves and is started again: nothing in it can grow for ever. */
-    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
+    DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
+    DECLARE @until datetime2(3);        /* then it leaves and is started again: nothing in it can grow for ever */
 
+    SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1,
+        @careful = CASE WHEN EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
@@ -5184,18 +5184,18 @@ BEGIN
                 EXECUTE @careful = [audit].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
             BEGIN TRANSACTION;
 
+            IF ISNULL(@suspect, @handle) IS NULL
+                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
                followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
+            ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [audit].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE IF @handle IS NOT NULL     /* waits a second: another reader may have it */
+            ELSE                        /* waits a second: another reader may have it */
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
-            ELSE
-                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -5220,9 +5220,6 @@ BEGIN
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
-
-                IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
                 /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
@@ -5279,6 +5276,7 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
+                SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
                 DELETE FROM @received;
                 RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [audit].[TargetQueue] INTO @received
@@ -5314,6 +5312,7 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
@@ -8662,10 +8661,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''19052448270843213d64eb3da2f9e8ff7ef84e0fede2796ee5b9bc7f1741f3d9''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''68655bc70aa062e9f3e534b354ff71234e3a98465586b6082fb52eee05d65f11''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''19052448270843213d64eb3da2f9e8ff7ef84e0fede2796ee5b9bc7f1741f3d9'');
+    VALUES (N''audit'', N''0.1.0'', N''68655bc70aa062e9f3e534b354ff71234e3a98465586b6082fb52eee05d65f11'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8740,7 +8739,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''19052448270843213d64eb3da2f9e8ff7ef84e0fede2796ee5b9bc7f1741f3d9'', NULLIF(@changes, N''''));
+    N''68655bc70aa062e9f3e534b354ff71234e3a98465586b6082fb52eee05d65f11'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -30,7 +30,7 @@ BEGIN
                        FROM sys.service_queues AS q
                        WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]')
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            THROW 50214, N'[etl].[TargetQueue] is switched off: what waits is looked at when it is on again.', 1;
+            THROW 50214, N'[etl].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.', 1;
 
         /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
               RECEIVE looks again */

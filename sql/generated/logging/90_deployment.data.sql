@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'72a53c15e3f5ca96ce790b7c0357ae49e433b2c6928bfd063ec13a1cfc08f57f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'eb29b4d48fd2d1b7016d6a87ac4bc3e3886e2e49374530fd86c70f12a8a5259e'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'72a53c15e3f5ca96ce790b7c0357ae49e433b2c6928bfd063ec13a1cfc08f57f');
+    VALUES (N'logging', N'0.1.0', N'eb29b4d48fd2d1b7016d6a87ac4bc3e3886e2e49374530fd86c70f12a8a5259e');
 END;
 GO

@@ -4801,7 +4801,7 @@ BEGIN
                        FROM sys.service_queues AS q
                        WHERE q.object_id = OBJECT_ID(N''[logging].[TargetQueue]'')
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            THROW 50214, N''[logging].[TargetQueue] is switched off: what waits is looked at when it is on again.'', 1;
+            THROW 50214, N''[logging].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.'', 1;
 
         /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
               RECEIVE looks again */
@@ -4972,13 +4972,13 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    /* 1: a conversation waits for the server''s set-up; who knows of one stays as long as it waits. */
-    DECLARE @careful bit = CASE WHEN EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; who knows of it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
-    /* Then it leaves and is started again: nothing in it can grow for ever. */
-    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
+    DECLARE @until datetime2(3);        /* then it leaves and is started again: nothing in it can grow for ever */
 
+    SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()),
+        @careful = CASE WHEN EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
@@ -4990,18 +4990,18 @@ BEGIN
                 EXECUTE @careful = [logging].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
             BEGIN TRANSACTION;
 
+            IF ISNULL(@suspect, @handle) IS NULL
+                WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
                followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
+            ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE IF @handle IS NOT NULL     /* waits a second: another reader may have it */
+            ELSE                        /* waits a second: another reader may have it */
                 WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [logging].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
-            ELSE
-                WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -5026,9 +5026,6 @@ BEGIN
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
-
-                IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
                 /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
@@ -5081,6 +5078,7 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
+                SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
                 DELETE FROM @received;
                 RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
@@ -5112,6 +5110,7 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
@@ -8284,10 +8283,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''72a53c15e3f5ca96ce790b7c0357ae49e433b2c6928bfd063ec13a1cfc08f57f''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''eb29b4d48fd2d1b7016d6a87ac4bc3e3886e2e49374530fd86c70f12a8a5259e''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''72a53c15e3f5ca96ce790b7c0357ae49e433b2c6928bfd063ec13a1cfc08f57f'');
+    VALUES (N''logging'', N''0.1.0'', N''eb29b4d48fd2d1b7016d6a87ac4bc3e3886e2e49374530fd86c70f12a8a5259e'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8477,7 +8476,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''72a53c15e3f5ca96ce790b7c0357ae49e433b2c6928bfd063ec13a1cfc08f57f'', NULLIF(@changes, N''''));
+    N''eb29b4d48fd2d1b7016d6a87ac4bc3e3886e2e49374530fd86c70f12a8a5259e'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -28,14 +28,14 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    /* 1: a conversation waits for the server's set-up; who knows of one stays as long as it waits. */
-    DECLARE @careful bit = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up; who knows of it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
-    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    /* Then it leaves and is started again: nothing in it can grow for ever. */
-    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
+    DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
+    DECLARE @until datetime2(3);        /* then it leaves and is started again: nothing in it can grow for ever */
 
+    SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1,
+        @careful = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
@@ -51,18 +51,18 @@ BEGIN
                 EXECUTE @careful = [orders].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
             BEGIN TRANSACTION;
 
+            IF ISNULL(@suspect, @handle) IS NULL
+                WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
                followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
+            ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE IF @handle IS NOT NULL     /* waits a second: another reader may have it */
+            ELSE                        /* waits a second: another reader may have it */
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
-            ELSE
-                WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -87,9 +87,6 @@ BEGIN
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N'EndOfStream',
                         N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog') THEN 1 ELSE 0 END)
                 FROM @received AS r;
-
-                IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
 
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what is accounted for here need not be sent again. First, so that a hook
@@ -146,6 +143,7 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
+                SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
                 DELETE FROM @received;
                 RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received
@@ -181,6 +179,7 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;

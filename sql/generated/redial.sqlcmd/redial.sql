@@ -4968,7 +4968,7 @@ BEGIN
                        FROM sys.service_queues AS q
                        WHERE q.object_id = OBJECT_ID(N''[$(name)].[TargetQueue]'')
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            THROW 50214, N''[$(name)].[TargetQueue] is switched off: what waits is looked at when it is on again.'', 1;
+            THROW 50214, N''[$(name)].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.'', 1;
 
         /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
               RECEIVE looks again */
@@ -5170,14 +5170,14 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    /* 1: a conversation waits for the server''s set-up; who knows of one stays as long as it waits. */
-    DECLARE @careful bit = CASE WHEN EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+    DECLARE @careful bit;               /* 1: one waits for the server''s set-up; who knows of it stays as long */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
-    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
-    /* Then it leaves and is started again: nothing in it can grow for ever. */
-    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
+    DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
+    DECLARE @until datetime2(3);        /* then it leaves and is started again: nothing in it can grow for ever */
 
+    SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1,
+        @careful = CASE WHEN EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
@@ -5193,18 +5193,18 @@ BEGIN
                 EXECUTE @careful = [$(name)].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
             BEGIN TRANSACTION;
 
+            IF ISNULL(@suspect, @handle) IS NULL
+                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                         FROM [$(name)].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
                followed by a commit whatever the other conversations hold (F-162). */
-            IF @suspect IS NOT NULL
+            ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [$(name)].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE IF @handle IS NOT NULL     /* waits a second: another reader may have it */
+            ELSE                        /* waits a second: another reader may have it */
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [$(name)].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
-            ELSE
-                WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [$(name)].[TargetQueue] INTO @received), TIMEOUT 1000;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -5229,9 +5229,6 @@ BEGIN
                     @ended = @ended | MAX(CASE WHEN r.MessageType IN (N''EndOfStream'',
                         N''http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'') THEN 1 ELSE 0 END)
                 FROM @received AS r;
-
-                IF @failed = 1
-                    SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
 
                 /* -- 2  Land the batch -- */
                 /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
@@ -5288,6 +5285,7 @@ BEGIN
                 /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
                 IF @failed = 0
                     BREAK;
+                SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error'';
                 DELETE FROM @received;
                 RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [$(name)].[TargetQueue] INTO @received
@@ -5323,6 +5321,7 @@ BEGIN
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
@@ -8674,10 +8673,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''eb1b781f23c1949df2b3a69644fb7f132071d3fc1ad504705710153143f18550''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''078c698fe9c7bf874f060f90e53ed9c1a4423ae237a9f3703fc292cbe93cae03''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''eb1b781f23c1949df2b3a69644fb7f132071d3fc1ad504705710153143f18550'');
+    VALUES (N''$(name)'', N''0.1.0'', N''078c698fe9c7bf874f060f90e53ed9c1a4423ae237a9f3703fc292cbe93cae03'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8752,7 +8751,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''eb1b781f23c1949df2b3a69644fb7f132071d3fc1ad504705710153143f18550'', NULLIF(@changes, N''''));
+    N''078c698fe9c7bf874f060f90e53ed9c1a4423ae237a9f3703fc292cbe93cae03'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -22,6 +22,8 @@ from tests.product.seeds.lab import END_OF_STREAM, EVENT, RECYCLE_AFTER, Lab
 
 GATE = "UPDATE audit.Gate SET IsOpen = {};"
 LOST, AFTER = "acknowledged message lost", "message after EndOfStream"
+FAR = 4_000
+"""Transitions within which each mistake of history is found."""
 
 
 def finds(scenario: Scenario, name: str) -> None:
@@ -259,7 +261,7 @@ def test_every_mistake_of_history_has_its_mutant():
 
 @pytest.mark.parametrize("number", HISTORY)
 def test_every_mistake_of_history_is_found_by_a_search(number):
-    hit = find_listed(number, 2_000)
+    hit = find_listed(number, FAR)
     print(hit)
     assert hit.violation, f"{hit.mutant}: {hit.others} in {hit.transitions} transitions"
 
@@ -268,5 +270,5 @@ def test_every_mistake_of_history_is_found_by_a_search(number):
 @pytest.mark.parametrize("number", HISTORY)
 def test_without_the_mistake_that_search_finds_nothing(number):
     listed = HISTORY[number]
-    result = search(listed.shipped(), Limits(transitions=2_000))
+    result = search(listed.shipped(), Limits(transitions=FAR))
     assert not result.violations

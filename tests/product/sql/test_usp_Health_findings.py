@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redial.paths import TEMPLATES
-from redial_broker.exec import replicas
+from redial_broker.exec import replicas, trouble
 from tests.installed import rendered
 
 from .lab import Client, Lab, configured, send
@@ -97,6 +97,19 @@ def test_messages_that_do_not_land_are_a_figure_first_and_then_a_finding():
     assert found(lab)["messages that have not landed"] == 200
     lab.advance(20)
     assert found(lab)["messages that have not landed"] == 50
+
+
+def test_messages_that_wait_for_the_servers_set_up_are_named_until_it_is_mended():
+    lab = Lab()
+    assert "messages wait for the server" not in found(lab)
+    trouble.begin(lab.instance.database("lab"), trouble.TOO_LONG, ["audit.Landing"], 10)
+    Client(lab).execute(send("0x" + "ee" * 11))
+    lab.advance(10)
+    assert found(lab)["messages wait for the server"] == 1
+    trouble.end(lab.instance.database("lab"))
+    lab.advance(60)
+    assert "messages wait for the server" not in found(lab)
+    assert lab.bodies() == [b"\xee" * 11]
 
 
 def test_a_closed_endpoint_past_its_time_is_tidied_up_last():
