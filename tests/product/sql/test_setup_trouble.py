@@ -11,6 +11,7 @@ from redial_broker.exec import trouble
 
 from .lab import Client, Lab, configured, send
 from .test_usp_TargetActivation import pause, queue_is_on
+from .two import DEPOT, Two
 
 HOUR = 3600
 START = "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);"
@@ -190,3 +191,105 @@ def test_a_messages_own_error_is_a_dead_letter_beside_one_that_waits():
         assert dead(lab) == [("target", b"\xde\xad", 547)] and lab.bodies() == [b"1", b"2"]
     lab.advance(60)
     assert lab.bodies() == [b"1", b"2", LONG, b"3"] and len(dead(lab)) == 1
+
+
+@pytest.mark.parametrize("batch", [1, 3, 500])
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_of_five_the_third_waits_with_those_behind_it_whatever_the_batch(delivery, batch):
+    lab = Lab(configured(target={"receive_batch": batch}, conversation={"delivery": delivery}))
+    pause(lab)
+    conversation(lab, b"1", b"2", LONG, b"4", b"5")
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(300)
+        assert lab.bodies() == [b"1", b"2"] and queue_is_on(lab)
+        assert len(lab.rows(WAITING)) == 1 and len(lab.errors()) == 1
+    lab.advance(60)
+    assert lab.bodies() == [b"1", b"2", LONG, b"4", b"5"]
+    assert dead(lab) == lab.rows(WAITING) == []
+
+
+@pytest.mark.parametrize("several", [1, 4])
+@pytest.mark.parametrize("off", [STOP, "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;"])
+def test_whoever_starts_its_readers_anew_adds_no_rollback(off, several):
+    """Each would roll back once, and five switch the queue off: they look first."""
+    lab = Lab(configured(target={"readers": several}))
+    pause(lab)
+    conversation(lab, LONG)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(100)
+        before = len(lab.errors())
+        for _ in range(6):
+            lab.sa.execute(off)
+            lab.advance(70)
+            lab.sa.execute(START.replace("WITH", "WITH STATUS = ON,"))
+            lab.advance(70)
+            assert queue_is_on(lab)
+        assert len(lab.errors()) == before and lab.rows(WAITING) == [(7139,)]
+        conversation(lab, b"other")
+        lab.advance(60)
+        assert lab.bodies() == [b"other"]
+    lab.advance(60)
+    assert lab.bodies() == [b"other", LONG] and dead(lab) == []
+
+
+@pytest.mark.parametrize("several", [1, 4])
+@pytest.mark.parametrize("bodies", [(LONG,), (b"1", LONG, b"3")])
+def test_its_error_waits_behind_the_messages_of_a_conversation_that_fails_meanwhile(
+    bodies, several
+):
+    """An Error row overtakes what is unread, and the reader takes all of it together."""
+    lab = Lab(configured(target={"readers": several}))
+    pause(lab)
+    conversation(lab, *bodies)
+    mine = lab.handle()
+    lab.sa.execute(f"END CONVERSATION '{mine}' WITH ERROR = 1 DESCRIPTION = N'by hand';")
+    conversation(lab, b"other")
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(300)
+        assert queue_is_on(lab) and dead(lab) == []
+        assert set(lab.bodies()) <= {b"other", b"1", b"3"} and b"other" in lab.bodies()
+        assert (7139,) in lab.rows(WAITING)
+    lab.advance(200)
+    assert sorted(set(lab.bodies())) == sorted({*bodies, b"other"})
+    assert dead(lab) == lab.rows(WAITING) == []
+
+
+@pytest.mark.parametrize("hook", [False, True])
+def test_a_full_disk_beside_it_is_waited_for_without_a_rollback_more(hook):
+    lab = Lab(HOOK if hook else configured())
+    database = lab.instance.database("lab")
+    pause(lab)
+    conversation(lab, LONG)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(60)
+        trouble.begin(database, trouble.DATA_FULL, ["audit.Landing"])
+        for number in range(10):
+            conversation(lab, b"%d" % number)
+        lab.advance(300)
+        assert queue_is_on(lab) and lab.bodies() == [] and dead(lab) == []
+        trouble.begin(database, trouble.TOO_LONG, ["audit.Landing"], 100)
+        lab.advance(120)
+        assert len(lab.bodies()) == 10 and lab.rows(WAITING) == [(7139,)]
+    lab.advance(60)
+    assert len(lab.bodies()) == 11 and lab.rows(WAITING) == []
+
+
+def test_in_two_databases_the_targets_set_up_keeps_its_sender_waiting_and_nothing_more():
+    two = Two()
+    database = two.instance.database(DEPOT)
+    trouble.begin(database, trouble.TOO_LONG, ["audit.Landing"], 100)
+    for body in (b"1", LONG, b"3"):
+        two.send("0x" + body.hex())
+    two.instance.advance(300)
+    assert two.bodies() == [b"1"]
+    assert two.depot(WAITING) == [(7139,)]
+    assert two.run("SELECT Body FROM audit.SentMessage;") != []
+    trouble.end(database)
+    two.instance.advance(200)
+    assert two.bodies() == [b"1", LONG, b"3"]
+    assert two.depot(WAITING) == two.run("SELECT Body FROM audit.SentMessage;") == []
+    assert two.run("SELECT Code FROM audit.DeadLetter;") == []
