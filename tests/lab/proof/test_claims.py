@@ -16,7 +16,7 @@ from redial_lab.proof.setups import FAULTS, Setup
 from redial_lab.proof.witnesses import WITNESSES
 from tests.sampling import full
 
-MOST = Limits(transitions=20_000)
+MOST = Limits(transitions=30_000)
 BAD = {
     "S1": (
         Setup(senders=1, caller="transaction", mutant="one_transaction"),
