@@ -37,7 +37,7 @@ from redial_lab.explore.cells import (
     uncounted,
 )
 from redial_lab.explore.progress import Incidents, RecordingSink
-from redial_lab.explore.read_memory import Known, Reads
+from redial_lab.explore.read_memory import Known, Reads, code_of
 from redial_lab.explore.scenario import Step
 from redial_lab.explore.world import World
 
@@ -233,13 +233,14 @@ class Lookout:
         self.own = world.instance.sessions.get(step.who) if isinstance(step.who, int) else None
         self.read.clear()
         self.asked.clear()
-        mark = world.journal.mark()
+        mark, code = world.journal.mark(), code_of(self.own)
         with self._watching():
             world.take(step)
         world.journal.rewind(mark)
-        found = Reads(
-            self.set_of(self.read), frozenset(key for key, mode in self.asked if mode not in INTENT)
-        )
+        if code != code_of(self.own):
+            return self.watch(step)  # compiling reads more, once
+        asked = frozenset(key for key, mode in self.asked if mode not in INTENT)
+        found = Reads(self.set_of(self.read), asked)
         if step.kind == "run":
             self.known.keep(cast(Session, self.own), self.read, found)
         return found

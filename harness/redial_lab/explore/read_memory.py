@@ -41,6 +41,11 @@ class Unsure(Exception):
     """How a cell is found cannot be said in a word: the step is watched every time."""
 
 
+def code_of(session: Session | None) -> list[Any]:
+    """What is compiled of the program a session runs: a statement is when it is first met."""
+    return list(session.frames[-1].program.code) if session is not None and session.frames else []
+
+
 class Known:
     """Reads of steps met before."""
 

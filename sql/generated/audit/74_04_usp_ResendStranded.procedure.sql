@@ -11,8 +11,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
    that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
-   that said so was not handled to the end. Each in a transaction of its own. An error is logged and the
-   next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
+   that said so was not handled to the end. First the list, then each in a transaction of its own. An error is logged
+   and the next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -29,11 +29,14 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
+    DECLARE @counted bit;               /* 1: it has failed a moment ago */
     DECLARE @busy int;
-    DECLARE @found int;
+    DECLARE @found int;                 /* 1, then the number of a dialog in the list */
     DECLARE @copies bigint;
     DECLARE @tooLarge int = 0;
-    DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
+    DECLARE @target uniqueidentifier;
+    DECLARE @stranded TABLE (RowId int IDENTITY, ConversationId uniqueidentifier NOT NULL, Handle uniqueidentifier NULL, State char(2) NULL,
+        Code int NULL, Reason nvarchar(3000) NULL, Target uniqueidentifier NULL, PRIMARY KEY (ConversationId, RowId));
 
     /* -- 1  Help and inputs -- */
     IF @Help = 1
@@ -70,43 +73,74 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
 
-        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL, @resend = 1;
-        /* By its handle: by conversation_id it may be a look at all endpoints (F-153). */
+        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
         FROM [audit].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written by who received the message */
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
         WHERE cl.ConversationId = @conversationId;
-        IF @handle IS NULL              /* its row was deleted by hand */
+        IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* as below */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
         SELECT @state = ce.state
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* what is done below looks again under locks */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* what is done below looks again under locks */
         WHERE ce.conversation_handle = @handle;
 
         /* An open dialog delivers, or tells its end. */
         IF @state IN ('SO', 'CO')
             CONTINUE;
 
-        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
-           log first. */
+        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the log first. */
         SELECT @copies = COUNT_BIG(*)
-        FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence
-              FROM [audit].[SentMessage] AS sm
-                  WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-              WHERE sm.ConversationId = @conversationId) AS p;
+        FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+              WHERE sm.ConversationId = @conversationId) AS p;      /* a size, no decision on a row */
         IF @copies > @most
-        BEGIN
             SET @tooLarge += 1;
-            CONTINUE;
-        END;
+        ELSE
+            INSERT INTO @stranded (ConversationId, Handle, State, Code, Reason)
+            VALUES (@conversationId, @handle, @state, @code, @description);
+    END;
 
-        SELECT @resend = 0
-        FROM [audit].[PoisonAttempt] AS pa
-            WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
-        WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
+    /* All has landed, but its end is still to come: a reader of the target was at work on it when activation
+       came, which has written down what the message said. */
+    IF @endsToo = 1
+        INSERT INTO @stranded (ConversationId, Handle, State, Code, Reason)
+        SELECT ce.conversation_id, ce.conversation_handle, ce.state, cl.Code, cl.Reason
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
+        INNER JOIN [audit].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)    /* as above */
+            ON cl.Handle = ce.conversation_handle
+        WHERE ce.is_initiator = 1
+          AND ce.state IN ('DI', 'ER')
+          AND cl.EndedUtc IS NULL
+          AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                          WHERE sm.ConversationId = ce.conversation_id);
+
+    /* The targets of those that are gone: one look at all endpoints (F-153). No more can come: what is gone
+       delivers nothing. */
+    IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
+        UPDATE s
+        SET Target = ce.conversation_handle
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
+        INNER JOIN @stranded AS s ON s.ConversationId = ce.conversation_id AND s.State IS NULL
+        WHERE ce.is_initiator = 0
+        OPTION (FORCE ORDER);           /* one pass: the table variable is sought */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @found = 0;
+        SELECT TOP (1) @found = s.RowId, @conversationId = s.ConversationId, @handle = s.Handle, @state = s.State,
+            @code = s.Code, @description = s.Reason, @target = s.Target,
+            @resend = CASE WHEN pa.Attempts >= 5 THEN 0 ELSE 1 END,
+            @counted = CASE WHEN pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
+        FROM @stranded AS s
+        LEFT OUTER JOIN [audit].[PoisonAttempt] AS pa WITH (NOLOCK, FORCESEEK)  /* written by this procedure, below */
+            ON pa.ConversationHandle = s.ConversationId
+        ORDER BY s.ConversationId, s.RowId;
+        IF @found = 0
+            BREAK;
+        DELETE FROM @stranded WHERE ConversationId = @conversationId AND RowId = @found;
 
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
@@ -125,7 +159,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [audit].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000, @target = @target;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE
@@ -151,49 +185,9 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
-               AND NOT EXISTS (SELECT 1
-                               FROM [audit].[PoisonAttempt] AS pa
-                                   WITH (NOLOCK, FORCESEEK)     /* as above */
-                               WHERE pa.ConversationHandle = @conversationId
-                                 AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()))
+            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                 EXECUTE [audit].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
-        END CATCH;
-    END;
-
-    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
-             activation came, which has written down what the message said -- */
-    IF @endsToo = 1
-        INSERT INTO @left (Handle, Code, Reason)
-        SELECT ce.conversation_handle, cl.Code, cl.Reason
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
-        INNER JOIN [audit].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)    /* as above */
-            ON cl.Handle = ce.conversation_handle
-        WHERE ce.is_initiator = 1
-          AND ce.state IN ('DI', 'ER')
-          AND cl.EndedUtc IS NULL
-          AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
-          AND NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id);
-
-    WHILE EXISTS (SELECT 1 FROM @left)
-    BEGIN
-        SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
-        FROM @left AS l
-        ORDER BY l.Handle;
-        DELETE FROM @left WHERE Handle = @handle;
-
-        BEGIN TRY
-            EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() NOT IN (50112, 8426)
-                EXECUTE [audit].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
 

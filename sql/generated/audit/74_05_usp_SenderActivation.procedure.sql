@@ -52,7 +52,9 @@ BEGIN
             BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-                EXECUTE [audit].[usp_ResendLeft];        /* of one that was killed, too */
+                /* What a reader has left that was killed. NOLOCK: it looks again. */
+                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
+                    EXECUTE [audit].[usp_ResendLeft];
                 IF @rung = 0
                     RETURN 0;
 

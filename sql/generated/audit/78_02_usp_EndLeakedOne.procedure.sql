@@ -23,6 +23,7 @@ BEGIN
     DECLARE @copies bigint = 0;
     DECLARE @result int;
     DECLARE @isOwner bit;
+    DECLARE @initiator uniqueidentifier = NULL;
     DECLARE @pending TABLE (MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL, ToService nvarchar(256) NULL);
 
     SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N'CLOSE' THEN N'would be closed' WHEN N'GIVE UP' THEN N'would be given up'
@@ -32,6 +33,18 @@ BEGIN
     EXECUTE AS CALLER;
     SET @isOwner = CASE WHEN USER_ID() = 1 THEN 1 ELSE ISNULL(IS_MEMBER(N'db_owner'), 0) END;   /* the page of IS_MEMBER says 0 for dbo */
     REVERT;
+
+    IF @action = N'END ALONE'
+    BEGIN
+        SELECT @initiator = cl.Handle
+        FROM [audit].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        WHERE cl.ConversationId = @conversationId;
+        IF @initiator IS NULL                      /* its row was deleted by hand */
+            SELECT @initiator = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+    END;
 
     BEGIN TRANSACTION;
 
@@ -47,7 +60,7 @@ BEGIN
             SET @outcome = CASE @action WHEN N'END' THEN N'kept: messages have not landed; call usp_Resend with its @handle'
                                         ELSE N'kept: messages have not landed; call usp_Resend, which ends it' END;
         ELSE IF @action = N'END ALONE'
-                AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)     /* may wait, holding nothing (F-126) */
+                AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i WHERE i.conversation_handle = @initiator)     /* may wait, holding nothing (F-126) */
             SET @outcome = N'kept: its sender''s side is there';
         ELSE IF @outcome IS NULL AND @action = N'END'
             END CONVERSATION @handle;

@@ -27,6 +27,7 @@ BEGIN
         Messages bigint NOT NULL
     );
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @initiator uniqueidentifier;
     DECLARE @first bigint;
     DECLARE @dialogsSeen int = 0;
     DECLARE @code int = 0;
@@ -92,14 +93,22 @@ Example: EXECUTE [logging].[usp_Resend] @reason = N''somebody ended dialogs'', @
             ORDER BY sm.ConversationId, sm.MessageSequence;
             IF @first IS NULL
                 BREAK;
-            SET @dialogsSeen = @dialogsSeen + 1;
+            SELECT @dialogsSeen = @dialogsSeen + 1, @initiator = NULL;
+            SELECT @initiator = cl.Handle
+            FROM [logging].[ConversationLog] AS cl
+                WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+            WHERE cl.ConversationId = @conversationId;
+            IF @initiator IS NULL                      /* its row was deleted by hand */
+                SELECT @initiator = ce.conversation_handle
+                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
 
             /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */
             INSERT INTO @dialogs (ConversationId, Handle, State, Messages)
             SELECT @conversationId, ce.conversation_handle, ce.state, l.LastSequence - @first + 1
             FROM (SELECT MAX(sm.MessageSequence) AS LastSequence FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                   WHERE sm.ConversationId = @conversationId) AS l
-            LEFT OUTER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_id = @conversationId AND ce.is_initiator = 1
+            LEFT OUTER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @initiator
             WHERE l.LastSequence IS NOT NULL
               AND (ce.state IS NULL OR ce.state NOT IN ('SO', 'CO'));
         END;

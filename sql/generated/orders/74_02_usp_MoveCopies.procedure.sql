@@ -8,6 +8,7 @@ CREATE OR ALTER PROCEDURE [orders].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
+    @target uniqueidentifier = '00000000-0000-0000-0000-000000000000',  /* zeros: to be looked up; NULL: there is none */
     @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
     @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
@@ -21,7 +22,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
 
-    DECLARE @target uniqueidentifier = NULL;
     DECLARE @state char(2);
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @newHandle uniqueidentifier;
@@ -54,10 +54,13 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
     /* ----------------------------------------------------------------------------------------- */
-    SELECT @target = ce.conversation_handle, @state = ce.state
+    IF @target = '00000000-0000-0000-0000-000000000000'
+        SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
+                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
+    SELECT @state = ce.state
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
-    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0;
+    WHERE ce.conversation_handle = @target;
 
     IF @target IS NOT NULL
     BEGIN

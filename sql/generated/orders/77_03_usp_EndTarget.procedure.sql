@@ -18,6 +18,7 @@ BEGIN
 
     DECLARE @code int = NULL;
     DECLARE @description nvarchar(3000);
+    DECLARE @initiator uniqueidentifier = NULL;
 
     IF @errorBody IS NOT NULL
         EXECUTE [orders].[usp_ReadErrorBody] @messageBody = @errorBody,
@@ -29,11 +30,21 @@ BEGIN
        sides, and a sender may still have a message on the way in an open transaction. So it is
        the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
     IF @ended = 0
-       AND NOT EXISTS (SELECT 1
+    BEGIN
+        SELECT @initiator = cl.Handle
+        FROM [orders].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        WHERE cl.ConversationId = @conversationId;
+        IF @initiator IS NULL                      /* its row was deleted by hand */
+            SELECT @initiator = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+        IF NOT EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
                            WITH (NOLOCK)    /* waits for no sender (F-126) */
-                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-        SET @ended = 1;
+                       WHERE ce.conversation_handle = @initiator)
+            SET @ended = 1;
+    END;
 
     /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
     IF @ended = 0 OR ISNULL(@state, 'CD') = 'CD'

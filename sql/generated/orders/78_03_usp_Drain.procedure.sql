@@ -148,8 +148,9 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
         FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
         WHERE sm.ConversationId = @largestOf
-          AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                          WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
+          AND NOT EXISTS (SELECT 1 FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)
+                          INNER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = cl.Handle AND ce.state IN ('SO', 'CO')
+                          WHERE cl.ConversationId = @largestOf)
         HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
     END;
 

@@ -3821,6 +3821,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_MoveCopies]
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
     @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
     @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
+    @target uniqueidentifier = ''00000000-0000-0000-0000-000000000000'',  /* zeros: to be looked up; NULL: there is none */
     @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
     @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
 AS
@@ -3834,7 +3835,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
 
-    DECLARE @target uniqueidentifier = NULL;
     DECLARE @state char(2);
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @newHandle uniqueidentifier;
@@ -3867,10 +3867,13 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here */
     /* ----------------------------------------------------------------------------------------- */
-    SELECT @target = ce.conversation_handle, @state = ce.state
+    IF @target = ''00000000-0000-0000-0000-000000000000''
+        SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
+                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
+    SELECT @state = ce.state
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
-    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0;
+    WHERE ce.conversation_handle = @target;
 
     IF @target IS NOT NULL
     BEGIN
@@ -4287,8 +4290,8 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
    that cannot deliver them any more: the initiator''s side is gone, or has ended or failed and the message
-   that said so was not handled to the end. Each in a transaction of its own. An error is logged and the
-   next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
+   that said so was not handled to the end. First the list, then each in a transaction of its own. An error is logged
+   and the next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -4305,11 +4308,14 @@ BEGIN
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @resend bit;
+    DECLARE @counted bit;               /* 1: it has failed a moment ago */
     DECLARE @busy int;
-    DECLARE @found int;
+    DECLARE @found int;                 /* 1, then the number of a dialog in the list */
     DECLARE @copies bigint;
     DECLARE @tooLarge int = 0;
-    DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
+    DECLARE @target uniqueidentifier;
+    DECLARE @stranded TABLE (RowId int IDENTITY, ConversationId uniqueidentifier NOT NULL, Handle uniqueidentifier NULL, State char(2) NULL,
+        Code int NULL, Reason nvarchar(3000) NULL, Target uniqueidentifier NULL, PRIMARY KEY (ConversationId, RowId));
 
     /* -- 1  Help and inputs -- */
     IF @Help = 1
@@ -4346,43 +4352,74 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
 
-        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL, @resend = 1;
-        /* By its handle: by conversation_id it may be a look at all endpoints (F-153). */
+        SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
         FROM [$(name)].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written by who received the message */
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
         WHERE cl.ConversationId = @conversationId;
-        IF @handle IS NULL              /* its row was deleted by hand */
+        IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* as below */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
         SELECT @state = ce.state
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* what is done below looks again under locks */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* what is done below looks again under locks */
         WHERE ce.conversation_handle = @handle;
 
         /* An open dialog delivers, or tells its end. */
         IF @state IN (''SO'', ''CO'')
             CONTINUE;
 
-        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
-           log first. */
+        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the log first. */
         SELECT @copies = COUNT_BIG(*)
-        FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence
-              FROM [$(name)].[SentMessage] AS sm
-                  WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
-              WHERE sm.ConversationId = @conversationId) AS p;
+        FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence FROM [$(name)].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+              WHERE sm.ConversationId = @conversationId) AS p;      /* a size, no decision on a row */
         IF @copies > @most
-        BEGIN
             SET @tooLarge += 1;
-            CONTINUE;
-        END;
+        ELSE
+            INSERT INTO @stranded (ConversationId, Handle, State, Code, Reason)
+            VALUES (@conversationId, @handle, @state, @code, @description);
+    END;
 
-        SELECT @resend = 0
-        FROM [$(name)].[PoisonAttempt] AS pa
-            WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
-        WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
+    /* All has landed, but its end is still to come: a reader of the target was at work on it when activation
+       came, which has written down what the message said. */
+    IF @endsToo = 1
+        INSERT INTO @stranded (ConversationId, Handle, State, Code, Reason)
+        SELECT ce.conversation_id, ce.conversation_handle, ce.state, cl.Code, cl.Reason
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
+        INNER JOIN [$(name)].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)    /* as above */
+            ON cl.Handle = ce.conversation_handle
+        WHERE ce.is_initiator = 1
+          AND ce.state IN (''DI'', ''ER'')
+          AND cl.EndedUtc IS NULL
+          AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM [$(name)].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                          WHERE sm.ConversationId = ce.conversation_id);
+
+    /* The targets of those that are gone: one look at all endpoints (F-153). No more can come: what is gone
+       delivers nothing. */
+    IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
+        UPDATE s
+        SET Target = ce.conversation_handle
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
+        INNER JOIN @stranded AS s ON s.ConversationId = ce.conversation_id AND s.State IS NULL
+        WHERE ce.is_initiator = 0
+        OPTION (FORCE ORDER);           /* one pass: the table variable is sought */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @found = 0;
+        SELECT TOP (1) @found = s.RowId, @conversationId = s.ConversationId, @handle = s.Handle, @state = s.State,
+            @code = s.Code, @description = s.Reason, @target = s.Target,
+            @resend = CASE WHEN pa.Attempts >= 5 THEN 0 ELSE 1 END,
+            @counted = CASE WHEN pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
+        FROM @stranded AS s
+        LEFT OUTER JOIN [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK, FORCESEEK)  /* written by this procedure, below */
+            ON pa.ConversationHandle = s.ConversationId
+        ORDER BY s.ConversationId, s.RowId;
+        IF @found = 0
+            BREAK;
+        DELETE FROM @stranded WHERE ConversationId = @conversationId AND RowId = @found;
 
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
@@ -4401,7 +4438,7 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 /* Not by NOLOCK: one that is just being ended may yet be there again. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [$(name)].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000;
+                        @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000, @target = @target;
                 IF @busy = 0
                     COMMIT TRANSACTION;
                 ELSE
@@ -4427,49 +4464,9 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server''s trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
-               AND NOT EXISTS (SELECT 1
-                               FROM [$(name)].[PoisonAttempt] AS pa
-                                   WITH (NOLOCK, FORCESEEK)     /* as above */
-                               WHERE pa.ConversationHandle = @conversationId
-                                 AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()))
+            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
                 EXECUTE [$(name)].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N''usp_ResendStranded'';
-        END CATCH;
-    END;
-
-    /* -- 5  All has landed, but its end is still to come: a reader of the target was at work on it when
-             activation came, which has written down what the message said -- */
-    IF @endsToo = 1
-        INSERT INTO @left (Handle, Code, Reason)
-        SELECT ce.conversation_handle, cl.Code, cl.Reason
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
-        INNER JOIN [$(name)].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)    /* as above */
-            ON cl.Handle = ce.conversation_handle
-        WHERE ce.is_initiator = 1
-          AND ce.state IN (''DI'', ''ER'')
-          AND cl.EndedUtc IS NULL
-          AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
-          AND NOT EXISTS (SELECT 1 FROM [$(name)].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id);
-
-    WHILE EXISTS (SELECT 1 FROM @left)
-    BEGIN
-        SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
-        FROM @left AS l
-        ORDER BY l.Handle;
-        DELETE FROM @left WHERE Handle = @handle;
-
-        BEGIN TRY
-            EXECUTE [$(name)].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() NOT IN (50112, 8426)
-                EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_ResendStranded'', @handle = @handle;
         END CATCH;
     END;
 
@@ -4534,7 +4531,9 @@ BEGIN
             BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-                EXECUTE [$(name)].[usp_ResendLeft];        /* of one that was killed, too */
+                /* What a reader has left that was killed. NOLOCK: it looks again. */
+                IF EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
+                    EXECUTE [$(name)].[usp_ResendLeft];
                 IF @rung = 0
                     RETURN 0;
 
@@ -4818,6 +4817,7 @@ BEGIN
 
     DECLARE @code int = NULL;
     DECLARE @description nvarchar(3000);
+    DECLARE @initiator uniqueidentifier = NULL;
 
     IF @errorBody IS NOT NULL
         EXECUTE [$(name)].[usp_ReadErrorBody] @messageBody = @errorBody,
@@ -4829,11 +4829,21 @@ BEGIN
        sides, and a sender may still have a message on the way in an open transaction. So it is
        the sender''s side that ends both, when its senders are done (F-462); unless it is gone. */
     IF @ended = 0
-       AND NOT EXISTS (SELECT 1
+    BEGIN
+        SELECT @initiator = cl.Handle
+        FROM [$(name)].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        WHERE cl.ConversationId = @conversationId;
+        IF @initiator IS NULL                      /* its row was deleted by hand */
+            SELECT @initiator = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+        IF NOT EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
                            WITH (NOLOCK)    /* waits for no sender (F-126) */
-                       WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
-        SET @ended = 1;
+                       WHERE ce.conversation_handle = @initiator)
+            SET @ended = 1;
+    END;
 
     /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
     IF @ended = 0 OR ISNULL(@state, ''CD'') = ''CD''
@@ -5588,6 +5598,7 @@ BEGIN
     DECLARE @copies bigint = 0;
     DECLARE @result int;
     DECLARE @isOwner bit;
+    DECLARE @initiator uniqueidentifier = NULL;
     DECLARE @pending TABLE (MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL, ToService nvarchar(256) NULL);
 
     SET @outcome = CASE WHEN @WhatIf = 1 THEN CASE @action WHEN N''CLOSE'' THEN N''would be closed'' WHEN N''GIVE UP'' THEN N''would be given up''
@@ -5597,6 +5608,18 @@ BEGIN
     EXECUTE AS CALLER;
     SET @isOwner = CASE WHEN USER_ID() = 1 THEN 1 ELSE ISNULL(IS_MEMBER(N''db_owner''), 0) END;   /* the page of IS_MEMBER says 0 for dbo */
     REVERT;
+
+    IF @action = N''END ALONE''
+    BEGIN
+        SELECT @initiator = cl.Handle
+        FROM [$(name)].[ConversationLog] AS cl
+            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        WHERE cl.ConversationId = @conversationId;
+        IF @initiator IS NULL                      /* its row was deleted by hand */
+            SELECT @initiator = ce.conversation_handle
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+    END;
 
     BEGIN TRANSACTION;
 
@@ -5612,7 +5635,7 @@ BEGIN
             SET @outcome = CASE @action WHEN N''END'' THEN N''kept: messages have not landed; call usp_Resend with its @handle''
                                         ELSE N''kept: messages have not landed; call usp_Resend, which ends it'' END;
         ELSE IF @action = N''END ALONE''
-                AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)     /* may wait, holding nothing (F-126) */
+                AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i WHERE i.conversation_handle = @initiator)     /* may wait, holding nothing (F-126) */
             SET @outcome = N''kept: its sender''''s side is there'';
         ELSE IF @outcome IS NULL AND @action = N''END''
             END CONVERSATION @handle;
@@ -6102,8 +6125,9 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
         FROM [$(name)].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
         WHERE sm.ConversationId = @largestOf
-          AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                          WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN (''SO'', ''CO''))
+          AND NOT EXISTS (SELECT 1 FROM [$(name)].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)
+                          INNER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = cl.Handle AND ce.state IN (''SO'', ''CO'')
+                          WHERE cl.ConversationId = @largestOf)
         HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
     END;
 
@@ -7587,6 +7611,7 @@ BEGIN
         Messages bigint NOT NULL
     );
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
+    DECLARE @initiator uniqueidentifier;
     DECLARE @first bigint;
     DECLARE @dialogsSeen int = 0;
     DECLARE @code int = 0;
@@ -7652,14 +7677,22 @@ Example: EXECUTE [$(name)].[usp_Resend] @reason = N''''somebody ended dialogs'''
             ORDER BY sm.ConversationId, sm.MessageSequence;
             IF @first IS NULL
                 BREAK;
-            SET @dialogsSeen = @dialogsSeen + 1;
+            SELECT @dialogsSeen = @dialogsSeen + 1, @initiator = NULL;
+            SELECT @initiator = cl.Handle
+            FROM [$(name)].[ConversationLog] AS cl
+                WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+            WHERE cl.ConversationId = @conversationId;
+            IF @initiator IS NULL                      /* its row was deleted by hand */
+                SELECT @initiator = ce.conversation_handle
+                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
 
             /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */
             INSERT INTO @dialogs (ConversationId, Handle, State, Messages)
             SELECT @conversationId, ce.conversation_handle, ce.state, l.LastSequence - @first + 1
             FROM (SELECT MAX(sm.MessageSequence) AS LastSequence FROM [$(name)].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                   WHERE sm.ConversationId = @conversationId) AS l
-            LEFT OUTER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_id = @conversationId AND ce.is_initiator = 1
+            LEFT OUTER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @initiator
             WHERE l.LastSequence IS NOT NULL
               AND (ce.state IS NULL OR ce.state NOT IN (''SO'', ''CO''));
         END;
@@ -8673,10 +8706,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''078c698fe9c7bf874f060f90e53ed9c1a4423ae237a9f3703fc292cbe93cae03''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''140a859b3a9cceda35bbb79ff3981dfa436b94ed12d4b87d8d1a6733f33e4101''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''078c698fe9c7bf874f060f90e53ed9c1a4423ae237a9f3703fc292cbe93cae03'');
+    VALUES (N''$(name)'', N''0.1.0'', N''140a859b3a9cceda35bbb79ff3981dfa436b94ed12d4b87d8d1a6733f33e4101'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8751,7 +8784,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''078c698fe9c7bf874f060f90e53ed9c1a4423ae237a9f3703fc292cbe93cae03'', NULLIF(@changes, N''''));
+    N''140a859b3a9cceda35bbb79ff3981dfa436b94ed12d4b87d8d1a6733f33e4101'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

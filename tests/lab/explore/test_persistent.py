@@ -322,7 +322,7 @@ class Doubting(Persistent):
 )
 def test_a_step_does_what_it_is_known_to_do(text):
     found = Doubting(
-        World(Setup.parse(text).scenario()), Limits(transitions=40_000 if full() else 2_500)
+        World(Setup.parse(text).scenario()), Limits(transitions=40_000 if full() else 3_000)
     )
     found.run()
     assert found.foreseen > 500

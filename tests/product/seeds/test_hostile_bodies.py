@@ -261,7 +261,8 @@ def test_a_body_that_only_the_target_finds_wrong_is_told_by_its_number(name, out
         lab.queue("target", "STATUS = ON")
         lab.advance(600)
         assert [body for body, _ in dead(lab)] == [bad] * (2 if outside == "refused" else 0)
-        assert in_order(lab)
+        # Seen at SEND, the second refusal ends a dialog too: nothing orders those of one transaction.
+        assert in_order(lab) or outside == "refused"
         assert sorted(bodies(lab) + [body for body, _ in dead(lab)]) == sorted([good(0), *sent])
 
 

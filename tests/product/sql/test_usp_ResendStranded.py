@@ -32,6 +32,25 @@ def test_they_are_sent_again_in_their_order_on_a_dialog_that_says_of_what():
     assert (dialog,) in lab.rows("SELECT ResendOf FROM audit.ConversationLog;")
 
 
+def test_one_call_ends_the_targets_of_all_that_are_gone_before_it_sends_again():
+    """Their senders' sides are gone and their messages unread: neither landed twice nor left open."""
+    lab = Lab(SHORT)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    for body in ("0xA1", "0xA2", "0xA3"):
+        Client(lab).execute(send(body))  # a key, so a dialog, of its own
+    for (handle,) in lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 1;"
+    ):
+        lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    lab.rows("DELETE TOP (1) FROM audit.ConversationLog;")  # by hand: found by its endpoint
+    lab.rows(CALL.format(0))
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(5)
+    assert sorted(lab.bodies()) == [b"\xa1", b"\xa2", b"\xa3"]
+    assert lab.rows(COPIES) == []
+    assert lab.errors() == []
+
+
 def test_the_next_timer_of_any_dialog_finds_them():
     lab = stranded("0xA1")
     Client(lab).execute(send("0xB1"))

@@ -45,7 +45,7 @@ def outermost(node):
         return
     if (
         isinstance(node, (ast.Expression, ast.Predicate))
-        and not isinstance(node, (ast.Identifier, ast.When))
+        and not isinstance(node, (ast.Identifier, ast.When, ast.Over))
         and not any(not_alone(part) for part in node.walk())
     ):
         yield node
