@@ -6,8 +6,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one's. A lock that does not come
-   (a reader of the target is at work, a sender has just found the dialog dead) blames nothing, and the mark stays. Any
-   other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server's own trouble. */
+   (a reader of the target is at work, a sender has just found the dialog dead), or the server's set-up, blames nothing, and the
+   mark stays. Any other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server's own trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
@@ -48,19 +48,20 @@ BEGIN
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
                 THROW;
 
-            /* 50112, 8426: somebody else has ended it meanwhile. */
+            /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
+               nowhere said (F-126): so the mark stays for a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
                 FROM [audit].[PoisonAttempt] AS pa
                     WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows */
-                WHERE pa.ConversationHandle = @handle;
+                WHERE pa.ConversationHandle = @handle
+                  AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
-            BEGIN
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N'usp_ResendLeft';
-            END;
-            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426, 1205, 1222)
+            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 SET @last = @handle;
         END CATCH;
     END;

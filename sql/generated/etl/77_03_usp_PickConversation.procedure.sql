@@ -54,6 +54,7 @@ BEGIN
 
         /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
               takes them together */
+        SET @conversationId = NULL;
         SELECT @conversationId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* never changes */
         WHERE ce.conversation_handle = @handle;

@@ -70,6 +70,8 @@ BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY '00:00:01';   /* somebody has its group: a loop would spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -136,7 +138,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [etl].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0

@@ -65,6 +65,8 @@ BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY '00:00:01';   /* somebody has its group: a loop would spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;

@@ -78,9 +78,11 @@ BEGIN
             /* A lock that did not come, whether that dooms the transaction or not (F-277). */
             IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
-            /* 8426, 8427: somebody has ended it meanwhile. */
-            IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1
+            /* 8426, 8427: somebody has ended it meanwhile; where that dooms, the next look sees it. */
+            IF ERROR_NUMBER() NOT IN (8426, 8427)
                 THROW;
+            IF XACT_STATE() <> 1
+                RETURN 1;
         END CATCH;
 
         SET LOCK_TIMEOUT @lockTimeout;

@@ -3891,9 +3891,11 @@ BEGIN
             /* A lock that did not come, whether that dooms the transaction or not (F-277). */
             IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
-            /* 8426, 8427: somebody has ended it meanwhile. */
-            IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1
+            /* 8426, 8427: somebody has ended it meanwhile; where that dooms, the next look sees it. */
+            IF ERROR_NUMBER() NOT IN (8426, 8427)
                 THROW;
+            IF XACT_STATE() <> 1
+                RETURN 1;
         END CATCH;
 
         SET LOCK_TIMEOUT @lockTimeout;
@@ -4218,8 +4220,8 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one''s. A lock that does not come
-   (a reader of the target is at work, a sender has just found the dialog dead) blames nothing, and the mark stays. Any
-   other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server''s own trouble. */
+   (a reader of the target is at work, a sender has just found the dialog dead), or the server''s set-up, blames nothing, and the
+   mark stays. Any other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server''s own trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
@@ -4260,19 +4262,20 @@ BEGIN
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
                 THROW;
 
-            /* 50112, 8426: somebody else has ended it meanwhile. */
+            /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
+               nowhere said (F-126): so the mark stays for a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
                 FROM [$(name)].[PoisonAttempt] AS pa
                     WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows */
-                WHERE pa.ConversationHandle = @handle;
+                WHERE pa.ConversationHandle = @handle
+                  AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
-            BEGIN
                 EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
+            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE [$(name)].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N''usp_ResendLeft'';
-            END;
-            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426, 1205, 1222)
+            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 SET @last = @handle;
         END CATCH;
     END;
@@ -5002,6 +5005,7 @@ BEGIN
 
         /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
               takes them together */
+        SET @conversationId = NULL;
         SELECT @conversationId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* never changes */
         WHERE ce.conversation_handle = @handle;
@@ -5222,6 +5226,8 @@ BEGIN
                 COMMIT TRANSACTION;
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
+                IF @careful = 1
+                    WAITFOR DELAY ''00:00:01'';   /* somebody has its group: a loop would spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -5314,7 +5320,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row''s sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -8706,10 +8712,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''140a859b3a9cceda35bbb79ff3981dfa436b94ed12d4b87d8d1a6733f33e4101''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0fd8b99ce5dfb7200bb7fff317a717aaffaff65dcd3c7794c4cca224a6515469''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''140a859b3a9cceda35bbb79ff3981dfa436b94ed12d4b87d8d1a6733f33e4101'');
+    VALUES (N''$(name)'', N''0.1.0'', N''0fd8b99ce5dfb7200bb7fff317a717aaffaff65dcd3c7794c4cca224a6515469'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8784,7 +8790,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''140a859b3a9cceda35bbb79ff3981dfa436b94ed12d4b87d8d1a6733f33e4101'', NULLIF(@changes, N''''));
+    N''0fd8b99ce5dfb7200bb7fff317a717aaffaff65dcd3c7794c4cca224a6515469'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -285,3 +285,53 @@ def test_what_a_killed_reader_has_left_is_the_next_ones(lab, client):
     ]
     assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
     assert lab.errors() == []
+
+
+LEFT = "EXECUTE audit.usp_ResendLeft;"
+MARK = "SELECT MessageSequence, Attempts FROM audit.PoisonAttempt;"
+
+
+def left_behind(lab, client):
+    """A dialog that has failed with a message that has not landed, its reader killed; its handle."""
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ResendLeft'));")
+    lab.rows("ALTER PROCEDURE audit.usp_ResendLeft AS RETURN 0;")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    client.execute(send("0x01"))
+    handle = lab.handle()
+    lab.sa.execute(
+        "DECLARE @h uniqueidentifier = (SELECT conversation_handle FROM "
+        "sys.conversation_endpoints WHERE is_initiator = 0); END CONVERSATION @h;"
+    )
+    lab.settle()
+    lab.rows(text.replace("CREATE", "ALTER", 1))
+    assert lab.rows(MARK) == [(-4, 0)]
+    return handle
+
+
+def test_the_mark_of_a_dialog_whose_end_is_rolled_back_stays(lab, client):
+    """1. An operator ends the dialog, not committed. 2. A reader comes by its mark. 3. He rolls back."""
+    handle = left_behind(lab, client)
+    operator, reader = Client(lab), Client(lab)
+    operator.execute(f"BEGIN TRANSACTION; END CONVERSATION '{handle}';")
+    reader.execute(LEFT)
+    operator.execute("ROLLBACK TRANSACTION;")
+    assert lab.rows(MARK) == [(-4, 0)]
+    reader.execute(LEFT)
+    assert [state for state, initiator in lab.endpoints() if initiator] == ["CO"], "sent again"
+    assert lab.rows(MARK) == []
+
+
+def test_the_servers_set_up_blames_no_copy_of_the_sender_either(lab, client):
+    """1. A procedure is gone for a while (2812). 2. A reader tries, twice. 3. It is there again."""
+    left_behind(lab, client)
+    lab.sa.execute("EXECUTE sp_rename 'audit.usp_SendPrivately', 'usp_SendPrivately_';")
+    lab.sa.execute(LEFT)
+    lab.sa.execute(LEFT)
+    assert lab.rows(MARK) == [(-4, 0)]
+    assert [number for _, number, _ in lab.errors()] == [2812, 2812]
+    lab.sa.execute("EXECUTE sp_rename 'audit.usp_SendPrivately_', 'usp_SendPrivately';")
+    lab.sa.execute(LEFT)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(5)
+    assert (lab.bodies(), lab.rows(MARK)) == ([b"\x01"], [])
+    assert lab.rows("SELECT 1 FROM audit.DeadLetter;") == []
