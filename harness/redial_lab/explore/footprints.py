@@ -221,9 +221,8 @@ class Lookout:
         intents = self._intents(log[start:], writes, reads.more)
         writes.difference_update(intents)
         member.update(intents)
-        found = Footprint(
-            reads.cells & ~self.set_of(intents), self.set_of(writes), self.set_of(member)
-        )
+        cells = reads.cells & ~self.set_of(intents)
+        found = Footprint(cells, self.set_of(writes), self.set_of(member))
         self.known.changed(found.writes | found.member)
         return found
 

@@ -47,11 +47,11 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 1, N'index missing', CONCAT(N'audit', N'.', n.TableName), n.IndexName,
         N'Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.', NULL
-    FROM (SELECT t.name AS TableName, CONCAT(N'PK_', t.name) AS IndexName
-          FROM sys.tables AS t
+    FROM (SELECT st.name AS TableName, CONCAT(N'PK_', st.name) AS IndexName
+          FROM sys.tables AS st
           INNER JOIN sys.extended_properties AS ep
-              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-          WHERE t.schema_id = SCHEMA_ID(N'audit')
+              ON ep.class = 1 AND ep.major_id = st.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+          WHERE st.schema_id = SCHEMA_ID(N'audit')
           UNION ALL
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), (N'SendLedger', N'IX_SendLedger_SentUtc'),

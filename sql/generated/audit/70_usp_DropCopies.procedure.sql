@@ -56,6 +56,7 @@ BEGIN
               AND @messageType IN (N'', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
             ORDER BY sm.MessageSequence
         )
+
         DELETE FROM oldest;
     END;
 

@@ -137,7 +137,7 @@ BEGIN
 
         INSERT INTO @bad (RowId, IsDead)
         SELECT r.RowId, CASE WHEN COUNT(*) OVER () > 1000       /* not a dialog for each of so many */
-            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId) = 1 THEN 1 ELSE 0 END
+            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId ASC) = 1 THEN 1 ELSE 0 END
         FROM @rows AS r
         LEFT OUTER JOIN sys.service_message_types AS mt
             ON mt.name COLLATE Latin1_General_BIN2 = r.MessageType COLLATE Latin1_General_BIN2
@@ -190,8 +190,8 @@ BEGIN
         EXECUTE [audit].[usp_SendPrivately] @messages = @rows, @resendOf = @handle, @reason = @description,
             @most = @most, @sent = @sent OUTPUT, @handle = @newHandle OUTPUT;
         SELECT @left -= @sent, @resent += @sent;
-        WITH gone AS (SELECT TOP (@sent) r.RowId FROM @rows AS r ORDER BY r.RowId)
-        DELETE FROM gone;
+        DELETE r FROM @rows AS r
+        WHERE r.RowId IN (SELECT TOP (@sent) f.RowId FROM @rows AS f ORDER BY f.RowId);
     END;
 
     RETURN 0;

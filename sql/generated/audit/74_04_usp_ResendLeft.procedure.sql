@@ -58,10 +58,10 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
-            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF NOT (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N'usp_ResendLeft';
-            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF @allowResend = 0 OR (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 SET @last = @handle;
         END CATCH;
     END;

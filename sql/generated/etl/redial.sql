@@ -2008,11 +2008,11 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 1, N''index missing'', CONCAT(N''etl'', N''.'', n.TableName), n.IndexName,
         N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
-    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
-          FROM sys.tables AS t
+    FROM (SELECT st.name AS TableName, CONCAT(N''PK_'', st.name) AS IndexName
+          FROM sys.tables AS st
           INNER JOIN sys.extended_properties AS ep
-              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
-          WHERE t.schema_id = SCHEMA_ID(N''etl'')
+              ON ep.class = 1 AND ep.major_id = st.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE st.schema_id = SCHEMA_ID(N''etl'')
           UNION ALL
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
@@ -2321,6 +2321,7 @@ BEGIN
               AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
             ORDER BY sm.MessageSequence
         )
+
         DELETE FROM oldest;
     END;
 
@@ -4026,7 +4027,7 @@ BEGIN
 
         INSERT INTO @bad (RowId, IsDead)
         SELECT r.RowId, CASE WHEN COUNT(*) OVER () > 1000       /* not a dialog for each of so many */
-            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId) = 1 THEN 1 ELSE 0 END
+            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId ASC) = 1 THEN 1 ELSE 0 END
         FROM @rows AS r
         LEFT OUTER JOIN sys.service_message_types AS mt
             ON mt.name COLLATE Latin1_General_BIN2 = r.MessageType COLLATE Latin1_General_BIN2
@@ -4079,8 +4080,8 @@ BEGIN
         EXECUTE [etl].[usp_SendPrivately] @messages = @rows, @resendOf = @handle, @reason = @description,
             @most = @most, @sent = @sent OUTPUT, @handle = @newHandle OUTPUT;
         SELECT @left -= @sent, @resent += @sent;
-        WITH gone AS (SELECT TOP (@sent) r.RowId FROM @rows AS r ORDER BY r.RowId)
-        DELETE FROM gone;
+        DELETE r FROM @rows AS r
+        WHERE r.RowId IN (SELECT TOP (@sent) f.RowId FROM @rows AS f ORDER BY f.RowId);
     END;
 
     RETURN 0;
@@ -4348,10 +4349,10 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
                 EXECUTE [etl].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
-            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF NOT (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N''usp_ResendLeft'';
-            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF @allowResend = 0 OR (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 SET @last = @handle;
         END CATCH;
     END;
@@ -5379,9 +5380,10 @@ BEGIN
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [etl].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE                        /* waits a second: another reader may have it */
-                WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [etl].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
+            ELSE
+                RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [etl].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -5390,7 +5392,7 @@ BEGIN
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
                 IF @careful = 1
-                    WAITFOR DELAY ''00:00:01'';   /* somebody has its group: a loop would spin */
+                    WAITFOR DELAY ''00:00:01'';   /* another reader has it: a loop would spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -8975,10 +8977,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''e3d63ce0972f8e1810d55449e2d2a78f613f18f47e7d6c5d750a125c38795d48''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0cd05e87522f8b2634109b1e60691a746530e5a100a19ff341757bce386b2e8f''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''e3d63ce0972f8e1810d55449e2d2a78f613f18f47e7d6c5d750a125c38795d48'');
+    VALUES (N''etl'', N''0.1.0'', N''0cd05e87522f8b2634109b1e60691a746530e5a100a19ff341757bce386b2e8f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9168,7 +9170,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''e3d63ce0972f8e1810d55449e2d2a78f613f18f47e7d6c5d750a125c38795d48'', NULLIF(@changes, N''''));
+    N''0cd05e87522f8b2634109b1e60691a746530e5a100a19ff341757bce386b2e8f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

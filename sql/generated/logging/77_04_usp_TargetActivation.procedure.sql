@@ -55,9 +55,10 @@ BEGIN
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE                        /* waits a second: another reader may have it */
-                WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [logging].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
+            ELSE
+                RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [logging].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -66,7 +67,7 @@ BEGIN
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
                 IF @careful = 1
-                    WAITFOR DELAY '00:00:01';   /* somebody has its group: a loop would spin */
+                    WAITFOR DELAY '00:00:01';   /* another reader has it: a loop would spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;

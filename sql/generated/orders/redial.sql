@@ -2121,11 +2121,11 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 1, N''index missing'', CONCAT(N''orders'', N''.'', n.TableName), n.IndexName,
         N''Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.'', NULL
-    FROM (SELECT t.name AS TableName, CONCAT(N''PK_'', t.name) AS IndexName
-          FROM sys.tables AS t
+    FROM (SELECT st.name AS TableName, CONCAT(N''PK_'', st.name) AS IndexName
+          FROM sys.tables AS st
           INNER JOIN sys.extended_properties AS ep
-              ON ep.class = 1 AND ep.major_id = t.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
-          WHERE t.schema_id = SCHEMA_ID(N''orders'')
+              ON ep.class = 1 AND ep.major_id = st.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+          WHERE st.schema_id = SCHEMA_ID(N''orders'')
           UNION ALL
           SELECT v.TableName, v.IndexName
           FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
@@ -2425,6 +2425,7 @@ BEGIN
               AND @messageType IN (N'''', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(@body, 0x)
             ORDER BY sm.MessageSequence
         )
+
         DELETE FROM oldest;
     END;
 
@@ -4115,7 +4116,7 @@ BEGIN
 
         INSERT INTO @bad (RowId, IsDead)
         SELECT r.RowId, CASE WHEN COUNT(*) OVER () > 1000       /* not a dialog for each of so many */
-            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId) = 1 THEN 1 ELSE 0 END
+            OR ROW_NUMBER() OVER (ORDER BY w.Breaks + w.IsNamed DESC, w.Breaks DESC, r.RowId ASC) = 1 THEN 1 ELSE 0 END
         FROM @rows AS r
         LEFT OUTER JOIN sys.service_message_types AS mt
             ON mt.name COLLATE Latin1_General_BIN2 = r.MessageType COLLATE Latin1_General_BIN2
@@ -4168,8 +4169,8 @@ BEGIN
         EXECUTE [orders].[usp_SendPrivately] @messages = @rows, @resendOf = @handle, @reason = @description,
             @most = @most, @sent = @sent OUTPUT, @handle = @newHandle OUTPUT;
         SELECT @left -= @sent, @resent += @sent;
-        WITH gone AS (SELECT TOP (@sent) r.RowId FROM @rows AS r ORDER BY r.RowId)
-        DELETE FROM gone;
+        DELETE r FROM @rows AS r
+        WHERE r.RowId IN (SELECT TOP (@sent) f.RowId FROM @rows AS f ORDER BY f.RowId);
     END;
 
     RETURN 0;
@@ -4437,10 +4438,10 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
                 EXECUTE [orders].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
-            IF NOT (ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF NOT (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N''usp_ResendLeft'';
-            IF @allowResend = 0 OR ERROR_NUMBER() IN (50112, 8426) OR (ERROR_NUMBER() IN (601, 1205, 1222, 8427) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF @allowResend = 0 OR (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 SET @last = @handle;
         END CATCH;
     END;
@@ -5381,9 +5382,10 @@ BEGIN
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received
                 WHERE conversation_handle = @suspect;
-            ELSE                        /* waits a second: another reader may have it */
-                WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                         FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @handle), TIMEOUT 1000;
+            ELSE
+                RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [orders].[TargetQueue] INTO @received
+                WHERE conversation_handle = @handle;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -5392,7 +5394,7 @@ BEGIN
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
                 IF @careful = 1
-                    WAITFOR DELAY ''00:00:01'';   /* somebody has its group: a loop would spin */
+                    WAITFOR DELAY ''00:00:01'';   /* another reader has it: a loop would spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -8935,10 +8937,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''58642f300fdda4e74ca22c3755452f2c46f8b084de6dacf5bd8b62d74198e9cc''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''bf4808121699a53ea0a6bcddfb7aa1159853d4a719ddf3da2d278ae02b13c63e''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''58642f300fdda4e74ca22c3755452f2c46f8b084de6dacf5bd8b62d74198e9cc'');
+    VALUES (N''orders'', N''0.1.0'', N''bf4808121699a53ea0a6bcddfb7aa1159853d4a719ddf3da2d278ae02b13c63e'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9126,7 +9128,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''58642f300fdda4e74ca22c3755452f2c46f8b084de6dacf5bd8b62d74198e9cc'', NULLIF(@changes, N''''));
+    N''bf4808121699a53ea0a6bcddfb7aa1159853d4a719ddf3da2d278ae02b13c63e'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
