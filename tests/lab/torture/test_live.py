@@ -9,12 +9,13 @@ from dataclasses import asdict
 
 import pytest
 
+from redial.render.quoting import quote_name
 from redial_lab.commands.torture import torture
 from redial_lab.torture.caller_journal import OK, UNKNOWN, Entry
+from redial_lab.torture.live import Live
 from redial_lab.torture.process import read
 from redial_lab.torture.tally import Tally
 from redial_lab.torture.wire import Proxy
-from tests.sampling import full
 
 
 @pytest.mark.sampled(every=2, last=False)
@@ -29,17 +30,20 @@ def test_every_message_is_accounted_for_on_a_server(name, capsys, monkeypatch):
     assert "acknowledged by switch" not in said, "a server answers as it does"
 
 
-@pytest.mark.skipif(not full(), reason="several trials of seconds: REDIAL_FULL=1")
-def test_the_text_before_copies_is_caught_on_a_server(capsys):
+def test_what_is_missing_on_a_server_is_said_to_be_lost(capsys, monkeypatch):
+    """What has landed is taken away behind everybody's back. A known-bad text is caught by
+    tests/lab/torture/test_trials.py, which replays; here processes meet by chance."""
+    monkeypatch.setattr("redial_lab.commands.torture.SECONDS", 3.0)
+    rests = Live._rest
+
+    def robbed(trial: Live) -> None:
+        rests(trial)
+        schema = quote_name(trial.config.schema_name)
+        trial._ask(f"DELETE FROM {schema}.[Landing];", "")
+
+    monkeypatch.setattr(Live, "_rest", robbed)
     with pytest.raises(SystemExit):
-        torture(
-            config="hurried-audit",
-            server="embedded",
-            trials=8,
-            seed=11,
-            messages=600,
-            mutant="queue_only",
-        )
+        torture(config="hurried-audit", server="embedded", trials=1, seed=11, messages=120)
     assert "lost" in capsys.readouterr().out
 
 
