@@ -14,8 +14,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
-       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
@@ -29,6 +28,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @careful bit;               /* 1: one waits for the server's set-up; who knows of it stays as long */
+    DECLARE @chosen uniqueidentifier;   /* the last one, of usp_PickConversation's */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
@@ -39,7 +39,7 @@ BEGIN
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
-        IF @turn >= 0 AND @suspect IS NULL
+        IF @turn >= 0 AND @suspect IS NULL AND @phase <> 1
             EXECUTE @turn = [audit].[usp_TakeTurn] @take = 0;
 
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
@@ -48,7 +48,7 @@ BEGIN
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
-                EXECUTE @careful = [audit].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
+                EXECUTE @careful = [audit].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
 
             IF ISNULL(@suspect, @handle) IS NULL
@@ -129,7 +129,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -165,7 +165,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [audit].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -174,14 +174,14 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server's trouble passes. */
-            IF @phase = 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+            SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)

@@ -26,8 +26,9 @@ BEGIN
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
+    DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
 
-    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN                               /* RECEIVE itself failed */
         EXECUTE @left = [etl].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
@@ -41,7 +42,7 @@ BEGIN
 
     /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
-    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [etl].[usp_RehearseLanding] @conversationId, @handle, @rows;
         RETURN @left;
@@ -67,17 +68,22 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server's own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
+            END
+            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+            BEGIN                       /* the next RECEIVE would be rolled back for it */
+                EXECUTE [etl].[usp_RecordPoison] @handle, -3, N'waits', 0;
+                SET @waits = 1;
             END;
         END CATCH;
     END;
 
-    IF @tried = 1 AND @failed = 0
+    IF @tried = 1 AND @failed = 0 AND @waits = 0
         EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
 
-    RETURN 0;
+    RETURN CASE @waits WHEN 1 THEN 2 ELSE 0 END;
 END;
 GO

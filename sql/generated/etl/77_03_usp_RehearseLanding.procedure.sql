@@ -33,14 +33,14 @@ BEGIN
             INNER JOIN [etl].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
                 ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
             OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
-            EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
+            EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
             BREAK;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 

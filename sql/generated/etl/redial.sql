@@ -2619,7 +2619,7 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
@@ -4094,7 +4094,7 @@ N'CREATE OR ALTER PROCEDURE [etl].[usp_ResendPending]
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 10000                 /* how long to wait for a reader of the target; 0: an activation not yet replaced */
+    @waitMs int = 1000                  /* how long to wait for a reader of the target; 0: an activation not yet replaced */
 WITH EXECUTE AS N''etl_module''
 AS
 /* Redial 0.1.0, configuration etl */
@@ -4298,16 +4298,21 @@ AS
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one''s. A lock that does not come
    (a reader of the target is at work, a sender has just found the dialog dead), or the server''s set-up, blames nothing, and the
-   mark stays. Any other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server''s own trouble. */
+   mark stays. Any other error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
+   marks have stayed. Raises the server''s own trouble. */
 BEGIN
     SET NOCOUNT ON;
-    SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
+    SET LOCK_TIMEOUT 10000;             /* for G, when nothing is held: other dialogs are waiting for us */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @last uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @allowResend bit;
+    DECLARE @counted bit;               /* 1: it has failed a moment ago */
+    DECLARE @busy int;
+    DECLARE @attempts int;
+    DECLARE @stays int = 0;
 
     IF @@TRANCOUNT <> 0
         THROW 50127, N''usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.'', 1;
@@ -4316,7 +4321,8 @@ BEGIN
     BEGIN
         SET @handle = NULL;
         SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
-            @allowResend = CASE WHEN pa.Attempts < 1 THEN 1 ELSE 0 END
+            @allowResend = CASE WHEN pa.Attempts < 5 THEN 1 ELSE 0 END,
+            @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
         FROM [etl].[PoisonAttempt] AS pa
             /* READPAST: a mark that is just being written is its reader''s; nobody is waited for. */
             WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
@@ -4326,18 +4332,20 @@ BEGIN
         WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N''usp_ResendLeft''
         ORDER BY pa.ConversationHandle;
         IF @handle IS NULL
-            RETURN 0;
+            RETURN @stays;
+        SET @last = @handle;
 
         BEGIN TRY
-            EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
-                @allowResend = @allowResend;
-            SET @last = @handle;
+            EXECUTE @busy = [etl].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
+                @allowResend = @allowResend, @waitMs = 100;
+            SET @stays = @stays | @busy;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906))
                 THROW;
+            SET @stays = 1;
 
             /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
                nowhere said (F-126): so the mark stays for a while. */
@@ -4347,13 +4355,13 @@ BEGIN
                     WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows */
                 WHERE pa.ConversationHandle = @handle
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
-            ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
+            ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
+            BEGIN
+                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
                 EXECUTE [etl].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
-            IF NOT (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = -4,
-                    @messageType = N''usp_ResendLeft'';
-            IF @allowResend = 0 OR (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                SET @last = @handle;
+                    @messageType = N''usp_ResendLeft'', @attempts = @attempts;
+            END;
         END CATCH;
     END;
 END;
@@ -4544,7 +4552,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;'';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server''s trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
+            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 EXECUTE [etl].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N''usp_ResendStranded'';
         END CATCH;
@@ -4571,6 +4579,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -4579,7 +4588,7 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
-    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @left int = 0;              /* 1: a dialog was not ended in transaction 1, and may still be there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
@@ -4587,7 +4596,7 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
+    WHILE @rollbacks > 0 OR @left = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -4609,9 +4618,16 @@ BEGIN
             BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-                /* What a reader has left that was killed. NOLOCK: it looks again. */
+                /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
+                   come. NOLOCK: it looks again. */
+                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE [etl].[usp_ResendLeft];
+                    EXECUTE @left = [etl].[usp_ResendLeft];
+                IF @left = 1
+                BEGIN
+                    WAITFOR DELAY ''00:00:05'';
+                    CONTINUE;
+                END;
                 IF @rung = 0
                     RETURN 0;
 
@@ -4663,7 +4679,7 @@ BEGIN
 
                 EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
                 IF @left <> 0
-                    EXECUTE [etl].[usp_ResendLeft];
+                    EXECUTE @left = [etl].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -4689,7 +4705,7 @@ BEGIN
             /* The server''s trouble (disk, memory) or a lock, not the message''s: wait until it is over, holding
                nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [etl].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
@@ -4699,12 +4715,14 @@ BEGIN
                 CONTINUE;
             END;
 
+            SET @left = 1;              /* what may be left is looked for before it leaves */
+
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message''s fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SELECT @rollbacks = @rollbacks + 1,
                     @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
-            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) THEN 1
+            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))) THEN 1
                                  WHEN @rollbacks > 2 THEN 2 ELSE 0 END;
             IF @phase = 1 AND @attempts > 0
                 EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
@@ -4802,7 +4820,8 @@ VALUES (N'77_02_usp_LandBatch.procedure.sql', 4, N'procedure', N'[etl].[usp_Land
 N'CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target''s; the caller owns its group and a transaction */
-    @rows [etl].[ReceivedBatch] READONLY
+    @rows [etl].[ReceivedBatch] READONLY,
+    @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
 /* Redial 0.1.0, configuration etl */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, dropped as a repeat, or
@@ -4828,6 +4847,10 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
+    /* Undone below: a trigger may commit what was not received, and an id that stays makes its message a repeat. */
+    IF @rehearse = 1
+        SAVE TRANSACTION RedialRehearsal;
+
     /* The marks go with their rows, whatever becomes of those in this transaction. */
     DELETE pa
     OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
@@ -4902,6 +4925,9 @@ BEGIN
         END;
     END;
 
+    IF @rehearse = 1
+        ROLLBACK TRANSACTION RedialRehearsal;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
@@ -4920,7 +4946,7 @@ BEGIN
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. The server''s trouble (disk,
            memory, its set-up) and a lock that did not come blame no row. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -4945,7 +4971,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server''s own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [etl].[DeadLetter]
@@ -5059,8 +5085,9 @@ BEGIN
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
+    DECLARE @waits bit = 0;             /* 1: the first row meets the server''s set-up */
 
-    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN                               /* RECEIVE itself failed */
         EXECUTE @left = [etl].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
@@ -5074,7 +5101,7 @@ BEGIN
 
     /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
-    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [etl].[usp_RehearseLanding] @conversationId, @handle, @rows;
         RETURN @left;
@@ -5100,31 +5127,38 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server''s own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
+            END
+            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+            BEGIN                       /* the next RECEIVE would be rolled back for it */
+                EXECUTE [etl].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+                SET @waits = 1;
             END;
         END CATCH;
     END;
 
-    IF @tried = 1 AND @failed = 0
+    IF @tried = 1 AND @failed = 0 AND @waits = 0
         EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
 
-    RETURN 0;
+    RETURN CASE @waits WHEN 1 THEN 2 ELSE 0 END;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'77_03_usp_PickConversation.procedure.sql', 4, N'procedure', N'[etl].[usp_PickConversation]',
 N'CREATE OR ALTER PROCEDURE [etl].[usp_PickConversation]
     @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land */
-    @single uniqueidentifier OUTPUT     /* of this one the first message would */
+    @single uniqueidentifier OUTPUT,    /* of this one the first message would */
+    @last uniqueidentifier = NULL OUTPUT    /* the one that was chosen last: its turn comes last */
 AS
 /* Redial 0.1.0, configuration etl */
 /* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
    that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
    landing tried and always undone; what fails for the server''s sake waits (PoisonAttempt, number -3) and is tried
-   again every 15 seconds. What stands before the message that cannot land is received one by one.
+   again every 15 seconds. What stands before the message that cannot land is received one by one. A message''s own
+   error is found in here too: a RECEIVE would be rolled back for it.
    Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
@@ -5134,6 +5168,7 @@ BEGIN
     DECLARE @conversationId uniqueidentifier;
     DECLARE @waits bit;                 /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
+    DECLARE @attempts int;
     DECLARE @rows [etl].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
@@ -5147,25 +5182,28 @@ BEGIN
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N''[etl].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.'', 1;
 
-        /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
-              RECEIVE looks again */
-        SELECT @handle = NULL, @waits = 0;
-        SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
-        FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
-        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
-        ORDER BY pa.LastUtc;
+        /* 1  One that has waited long enough, for one reader; else one that does not wait, in turn, for another
+              reader may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
+        SELECT @handle = NULL, @waits = 0, @attempts = 0;
+        UPDATE TOP (1) pa
+        SET @handle = pa.ConversationHandle, @waits = 1, LastUtc = SYSUTCDATETIME()
+        FROM [etl].[PoisonAttempt] AS pa
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK)     /* another reader''s are passed over */
+        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
 
         IF @handle IS NULL
             SELECT TOP (1) @handle = q.conversation_handle
             FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
             WHERE NOT EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
-                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
+                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3)
+            ORDER BY CASE WHEN q.conversation_handle > @last THEN 0 ELSE 1 END, q.conversation_handle;
 
         IF @handle IS NULL
         BEGIN
             WAITFOR DELAY ''00:00:05'';
             CONTINUE;
         END;
+        SET @last = @handle;
 
         /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
               takes them together */
@@ -5190,15 +5228,22 @@ BEGIN
 
             BEGIN TRY
                 BEGIN TRANSACTION;
-                EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
+                EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
                 ROLLBACK TRANSACTION;
                 BREAK;
             END TRY
             BEGIN CATCH
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
-                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                    BREAK;              /* a message''s own error: who receives it finds whose */
+                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                BEGIN
+                    SET @attempts += 1;
+                    IF @attempts > 1
+                        BREAK;          /* found by whoever receives it */
+                    EXECUTE [etl].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                    EXECUTE [etl].[usp_FindPoison] @conversationId, @handle, @rows;
+                    CONTINUE;
+                END;
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 5000 THEN 1 ELSE 0 END;
                 IF @size = 0 AND @waits = 0
@@ -5256,14 +5301,14 @@ BEGIN
             INNER JOIN [etl].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
                 ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
             OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
-            EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
+            EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
             BREAK;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
@@ -5334,8 +5379,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
-       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [etl].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
@@ -5349,6 +5393,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @careful bit;               /* 1: one waits for the server''s set-up; who knows of it stays as long */
+    DECLARE @chosen uniqueidentifier;   /* the last one, of usp_PickConversation''s */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
@@ -5359,7 +5404,7 @@ BEGIN
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
-        IF @turn >= 0 AND @suspect IS NULL
+        IF @turn >= 0 AND @suspect IS NULL AND @phase <> 1
             EXECUTE @turn = [etl].[usp_TakeTurn] @take = 0;
 
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
@@ -5368,7 +5413,7 @@ BEGIN
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
-                EXECUTE @careful = [etl].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
+                EXECUTE @careful = [etl].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
 
             IF ISNULL(@suspect, @handle) IS NULL
@@ -5459,7 +5504,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row''s sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [etl].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -5468,14 +5513,14 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody''s decision and not news */
                 EXECUTE [etl].[usp_LogError] @procedureName = N''usp_TargetActivation'', @handle = @handle;
 
-            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server''s trouble passes. */
-            IF @phase = 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+            SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -8977,10 +9022,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''0cd05e87522f8b2634109b1e60691a746530e5a100a19ff341757bce386b2e8f''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''6c066e86876a65b6703d00c029d0dc2416457ab701a4270934c50c0ccaaf067d''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''0cd05e87522f8b2634109b1e60691a746530e5a100a19ff341757bce386b2e8f'');
+    VALUES (N''etl'', N''0.1.0'', N''6c066e86876a65b6703d00c029d0dc2416457ab701a4270934c50c0ccaaf067d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9170,7 +9215,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''0cd05e87522f8b2634109b1e60691a746530e5a100a19ff341757bce386b2e8f'', NULLIF(@changes, N''''));
+    N''6c066e86876a65b6703d00c029d0dc2416457ab701a4270934c50c0ccaaf067d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -6,7 +6,7 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ResendPending]
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 10000                 /* how long to wait for a reader of the target; 0: an activation not yet replaced */
+    @waitMs int = 1000                  /* how long to wait for a reader of the target; 0: an activation not yet replaced */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */

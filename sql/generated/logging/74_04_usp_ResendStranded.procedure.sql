@@ -183,7 +183,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server's trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
+            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 EXECUTE [logging].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
         END CATCH;

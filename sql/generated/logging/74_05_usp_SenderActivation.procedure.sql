@@ -12,6 +12,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -20,7 +21,7 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
-    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @left int = 0;              /* 1: a dialog was not ended in transaction 1, and may still be there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
@@ -28,7 +29,7 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
+    WHILE @rollbacks > 0 OR @left = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -50,9 +51,16 @@ BEGIN
             BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-                /* What a reader has left that was killed. NOLOCK: it looks again. */
+                /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
+                   come. NOLOCK: it looks again. */
+                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE [logging].[usp_ResendLeft];
+                    EXECUTE @left = [logging].[usp_ResendLeft];
+                IF @left = 1
+                BEGIN
+                    WAITFOR DELAY '00:00:05';
+                    CONTINUE;
+                END;
                 IF @rung = 0
                     RETURN 0;
 
@@ -103,7 +111,7 @@ BEGIN
                 SET @phase = 2;
 
                 IF @left <> 0
-                    EXECUTE [logging].[usp_ResendLeft];
+                    EXECUTE @left = [logging].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -129,7 +137,7 @@ BEGIN
             /* The server's trouble (disk, memory) or a lock, not the message's: wait until it is over, holding
                nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
@@ -139,12 +147,14 @@ BEGIN
                 CONTINUE;
             END;
 
+            SET @left = 1;              /* what may be left is looked for before it leaves */
+
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SELECT @rollbacks = @rollbacks + 1,
                     @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
-            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) THEN 1
+            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))) THEN 1
                                  WHEN @rollbacks > 2 THEN 2 ELSE 0 END;
             IF @phase = 1 AND @attempts > 0
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,

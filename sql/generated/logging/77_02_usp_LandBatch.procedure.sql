@@ -4,7 +4,8 @@ GO
 CREATE OR ALTER PROCEDURE [logging].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
-    @rows [logging].[ReceivedBatch] READONLY
+    @rows [logging].[ReceivedBatch] READONLY,
+    @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
 /* Redial 0.1.0, configuration logging */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -27,6 +28,10 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
+    /* Undone below: a trigger may commit what was not received, and it comes again. */
+    IF @rehearse = 1
+        SAVE TRANSACTION RedialRehearsal;
+
     /* The marks go with their rows, whatever becomes of those in this transaction. */
     DELETE pa
     OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
@@ -52,6 +57,9 @@ BEGIN
         ORDER BY r.RowId;
     END;
 
+    IF @rehearse = 1
+        ROLLBACK TRANSACTION RedialRehearsal;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
@@ -66,7 +74,7 @@ BEGIN
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. The server's trouble (disk,
            memory, its set-up) and a lock that did not come blame no row. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -91,7 +99,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [logging].[DeadLetter]

@@ -7,16 +7,21 @@ AS
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one's. A lock that does not come
    (a reader of the target is at work, a sender has just found the dialog dead), or the server's set-up, blames nothing, and the
-   mark stays. Any other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server's own trouble. */
+   mark stays. Any other error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
+   marks have stayed. Raises the server's own trouble. */
 BEGIN
     SET NOCOUNT ON;
-    SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
+    SET LOCK_TIMEOUT 10000;             /* for G, when nothing is held: other dialogs are waiting for us */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @allowResend bit;
+    DECLARE @counted bit;               /* 1: it has failed a moment ago */
+    DECLARE @busy int;
+    DECLARE @attempts int;
+    DECLARE @stays int = 0;
 
     IF @@TRANCOUNT <> 0
         THROW 50127, N'usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.', 1;
@@ -25,7 +30,8 @@ BEGIN
     BEGIN
         SET @handle = NULL;
         SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
-            @allowResend = CASE WHEN pa.Attempts < 1 THEN 1 ELSE 0 END
+            @allowResend = CASE WHEN pa.Attempts < 5 THEN 1 ELSE 0 END,
+            @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
         FROM [orders].[PoisonAttempt] AS pa
             /* READPAST: a mark that is just being written is its reader's; nobody is waited for. */
             WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
@@ -35,18 +41,20 @@ BEGIN
         WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft'
         ORDER BY pa.ConversationHandle;
         IF @handle IS NULL
-            RETURN 0;
+            RETURN @stays;
+        SET @last = @handle;
 
         BEGIN TRY
-            EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
-                @allowResend = @allowResend;
-            SET @last = @handle;
+            EXECUTE @busy = [orders].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
+                @allowResend = @allowResend, @waitMs = 100;
+            SET @stays = @stays | @busy;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906))
                 THROW;
+            SET @stays = 1;
 
             /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
                nowhere said (F-126): so the mark stays for a while. */
@@ -56,13 +64,13 @@ BEGIN
                     WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows */
                 WHERE pa.ConversationHandle = @handle
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
-            ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
+            ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
+            BEGIN
+                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
-            IF NOT (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = -4,
-                    @messageType = N'usp_ResendLeft';
-            IF @allowResend = 0 OR (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                SET @last = @handle;
+                    @messageType = N'usp_ResendLeft', @attempts = @attempts;
+            END;
         END CATCH;
     END;
 END;

@@ -2594,7 +2594,7 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
@@ -4018,7 +4018,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_ResendPending]
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 10000                 /* how long to wait for a reader of the target; 0: an activation not yet replaced */
+    @waitMs int = 1000                  /* how long to wait for a reader of the target; 0: an activation not yet replaced */
 WITH EXECUTE AS N''$(name)_module''
 AS
 /* Redial 0.1.0, configuration $(name) */
@@ -4222,16 +4222,21 @@ AS
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one''s. A lock that does not come
    (a reader of the target is at work, a sender has just found the dialog dead), or the server''s set-up, blames nothing, and the
-   mark stays. Any other error that comes again sends the copies to DeadLetter. Returns 0. Raises the server''s own trouble. */
+   mark stays. Any other error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
+   marks have stayed. Raises the server''s own trouble. */
 BEGIN
     SET NOCOUNT ON;
-    SET LOCK_TIMEOUT 10000;             /* nothing is held: other dialogs are waiting for us */
+    SET LOCK_TIMEOUT 10000;             /* for G, when nothing is held: other dialogs are waiting for us */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @last uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
     DECLARE @allowResend bit;
+    DECLARE @counted bit;               /* 1: it has failed a moment ago */
+    DECLARE @busy int;
+    DECLARE @attempts int;
+    DECLARE @stays int = 0;
 
     IF @@TRANCOUNT <> 0
         THROW 50127, N''usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.'', 1;
@@ -4240,7 +4245,8 @@ BEGIN
     BEGIN
         SET @handle = NULL;
         SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
-            @allowResend = CASE WHEN pa.Attempts < 1 THEN 1 ELSE 0 END
+            @allowResend = CASE WHEN pa.Attempts < 5 THEN 1 ELSE 0 END,
+            @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
         FROM [$(name)].[PoisonAttempt] AS pa
             /* READPAST: a mark that is just being written is its reader''s; nobody is waited for. */
             WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
@@ -4250,18 +4256,20 @@ BEGIN
         WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N''usp_ResendLeft''
         ORDER BY pa.ConversationHandle;
         IF @handle IS NULL
-            RETURN 0;
+            RETURN @stays;
+        SET @last = @handle;
 
         BEGIN TRY
-            EXECUTE [$(name)].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
-                @allowResend = @allowResend;
-            SET @last = @handle;
+            EXECUTE @busy = [$(name)].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
+                @allowResend = @allowResend, @waitMs = 100;
+            SET @stays = @stays | @busy;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906))
                 THROW;
+            SET @stays = 1;
 
             /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
                nowhere said (F-126): so the mark stays for a while. */
@@ -4271,13 +4279,13 @@ BEGIN
                     WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows */
                 WHERE pa.ConversationHandle = @handle
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
-            ELSE IF ERROR_NUMBER() NOT IN (1205, 1222)
+            ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
+            BEGIN
+                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
                 EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
-            IF NOT (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 EXECUTE [$(name)].[usp_RecordPoison] @handle = @handle, @sequence = -4,
-                    @messageType = N''usp_ResendLeft'';
-            IF @allowResend = 0 OR (ERROR_NUMBER() IN (601, 1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                SET @last = @handle;
+                    @messageType = N''usp_ResendLeft'', @attempts = @attempts;
+            END;
         END CATCH;
     END;
 END;
@@ -4468,7 +4476,7 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
                that was waited for in vain, and the server''s trouble (disk, memory); nor the next error
                within 30 seconds, for a drain asks again and again. */
-            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222)))
+            IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 EXECUTE [$(name)].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N''usp_ResendStranded'';
         END CATCH;
@@ -4495,6 +4503,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -4503,7 +4512,7 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
-    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @left int = 0;              /* 1: a dialog was not ended in transaction 1, and may still be there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @result int;
     DECLARE @waitMs int;
@@ -4513,7 +4522,7 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @rollbacks > 0 OR SYSUTCDATETIME() < @until
+    WHILE @rollbacks > 0 OR @left = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -4535,9 +4544,16 @@ BEGIN
             BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-                /* What a reader has left that was killed. NOLOCK: it looks again. */
+                /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
+                   come. NOLOCK: it looks again. */
+                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE [$(name)].[usp_ResendLeft];
+                    EXECUTE @left = [$(name)].[usp_ResendLeft];
+                IF @left = 1
+                BEGIN
+                    WAITFOR DELAY ''00:00:05'';
+                    CONTINUE;
+                END;
                 IF @rung = 0
                     RETURN 0;
 
@@ -4615,7 +4631,7 @@ BEGIN
 
                 EXECUTE [$(name)].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
                 IF @left <> 0
-                    EXECUTE [$(name)].[usp_ResendLeft];
+                    EXECUTE @left = [$(name)].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -4641,7 +4657,7 @@ BEGIN
             /* The server''s trouble (disk, memory) or a lock, not the message''s: wait until it is over, holding
                nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
-            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [$(name)].[usp_WaitForServer] @handle, @queueId;
             IF @left <> 0
                 RETURN 1;
@@ -4651,12 +4667,14 @@ BEGIN
                 CONTINUE;
             END;
 
+            SET @left = 1;              /* what may be left is looked for before it leaves */
+
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message''s fault either, unless it goes on, for five rollbacks switch the queue off. */
             IF @phase = 1
                 SELECT @rollbacks = @rollbacks + 1,
                     @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
-            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))) THEN 1
+            SET @attempts = CASE WHEN NOT (ERROR_NUMBER() IN (8426, 8427) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))) THEN 1
                                  WHEN @rollbacks > 2 THEN 2 ELSE 0 END;
             IF @phase = 1 AND @attempts > 0
                 EXECUTE [$(name)].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
@@ -4698,7 +4716,8 @@ VALUES (N'77_02_usp_LandBatch.procedure.sql', 4, N'procedure', N'[$(name)].[usp_
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_LandBatch]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,           /* the target''s; the caller owns its group and a transaction */
-    @rows [$(name)].[ReceivedBatch] READONLY
+    @rows [$(name)].[ReceivedBatch] READONLY,
+    @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
@@ -4721,6 +4740,10 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
+    /* Undone below: a trigger may commit what was not received, and it comes again. */
+    IF @rehearse = 1
+        SAVE TRANSACTION RedialRehearsal;
+
     /* The marks go with their rows, whatever becomes of those in this transaction. */
     DELETE pa
     OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
@@ -4746,6 +4769,9 @@ BEGIN
         ORDER BY r.RowId;
     END;
 
+    IF @rehearse = 1
+        ROLLBACK TRANSACTION RedialRehearsal;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
@@ -4764,7 +4790,7 @@ BEGIN
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row after the rollback. The server''s trouble (disk,
            memory, its set-up) and a lock that did not come blame no row. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -4789,7 +4815,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server''s own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [$(name)].[DeadLetter]
@@ -4896,8 +4922,9 @@ BEGIN
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
+    DECLARE @waits bit = 0;             /* 1: the first row meets the server''s set-up */
 
-    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN                               /* RECEIVE itself failed */
         EXECUTE @left = [$(name)].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
@@ -4911,7 +4938,7 @@ BEGIN
 
     /* The server''s own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
        row is to blame. */
-    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+    IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [$(name)].[usp_RehearseLanding] @conversationId, @handle, @rows;
         RETURN @left;
@@ -4937,31 +4964,38 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* Nor does the server''s own trouble say anything against a row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [$(name)].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
+            END
+            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+            BEGIN                       /* the next RECEIVE would be rolled back for it */
+                EXECUTE [$(name)].[usp_RecordPoison] @handle, -3, N''waits'', 0;
+                SET @waits = 1;
             END;
         END CATCH;
     END;
 
-    IF @tried = 1 AND @failed = 0
+    IF @tried = 1 AND @failed = 0 AND @waits = 0
         EXECUTE [$(name)].[usp_RecordPoison] @handle, @sequence, @messageType;
 
-    RETURN 0;
+    RETURN CASE @waits WHEN 1 THEN 2 ELSE 0 END;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'77_03_usp_PickConversation.procedure.sql', 4, N'procedure', N'[$(name)].[usp_PickConversation]',
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_PickConversation]
     @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land */
-    @single uniqueidentifier OUTPUT     /* of this one the first message would */
+    @single uniqueidentifier OUTPUT,    /* of this one the first message would */
+    @last uniqueidentifier = NULL OUTPUT    /* the one that was chosen last: its turn comes last */
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
    that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
    landing tried and always undone; what fails for the server''s sake waits (PoisonAttempt, number -3) and is tried
-   again every 15 seconds. What stands before the message that cannot land is received one by one.
+   again every 15 seconds. What stands before the message that cannot land is received one by one. A message''s own
+   error is found in here too: a RECEIVE would be rolled back for it.
    Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
@@ -4971,6 +5005,7 @@ BEGIN
     DECLARE @conversationId uniqueidentifier;
     DECLARE @waits bit;                 /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
+    DECLARE @attempts int;
     DECLARE @rows [$(name)].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
@@ -4984,25 +5019,28 @@ BEGIN
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N''[$(name)].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.'', 1;
 
-        /* 1  One that has waited long enough, else one that does not wait. NOLOCK: waits for no reader, and
-              RECEIVE looks again */
-        SELECT @handle = NULL, @waits = 0;
-        SELECT TOP (1) @handle = pa.ConversationHandle, @waits = 1
-        FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
-        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
-        ORDER BY pa.LastUtc;
+        /* 1  One that has waited long enough, for one reader; else one that does not wait, in turn, for another
+              reader may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
+        SELECT @handle = NULL, @waits = 0, @attempts = 0;
+        UPDATE TOP (1) pa
+        SET @handle = pa.ConversationHandle, @waits = 1, LastUtc = SYSUTCDATETIME()
+        FROM [$(name)].[PoisonAttempt] AS pa
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK)     /* another reader''s are passed over */
+        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
 
         IF @handle IS NULL
             SELECT TOP (1) @handle = q.conversation_handle
             FROM [$(name)].[TargetQueue] AS q WITH (NOLOCK)
             WHERE NOT EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
-                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3);
+                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3)
+            ORDER BY CASE WHEN q.conversation_handle > @last THEN 0 ELSE 1 END, q.conversation_handle;
 
         IF @handle IS NULL
         BEGIN
             WAITFOR DELAY ''00:00:05'';
             CONTINUE;
         END;
+        SET @last = @handle;
 
         /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
               takes them together */
@@ -5027,15 +5065,22 @@ BEGIN
 
             BEGIN TRY
                 BEGIN TRANSACTION;
-                EXECUTE [$(name)].[usp_LandBatch] @conversationId, @handle, @rows;
+                EXECUTE [$(name)].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
                 ROLLBACK TRANSACTION;
                 BREAK;
             END TRY
             BEGIN CATCH
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
-                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                    BREAK;              /* a message''s own error: who receives it finds whose */
+                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                BEGIN
+                    SET @attempts += 1;
+                    IF @attempts > 1
+                        BREAK;          /* found by whoever receives it */
+                    EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
+                    EXECUTE [$(name)].[usp_FindPoison] @conversationId, @handle, @rows;
+                    CONTINUE;
+                END;
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 500 THEN 1 ELSE 0 END;
                 IF @size = 0 AND @waits = 0
@@ -5093,14 +5138,14 @@ BEGIN
             INNER JOIN [$(name)].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
                 ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
             OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
-            EXECUTE [$(name)].[usp_LandBatch] @conversationId, @handle, @rows;
+            EXECUTE [$(name)].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
             BREAK;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
@@ -5171,8 +5216,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that a
-       system message has one (F-141); a type may be dropped by now. An error here were one of RECEIVE. */
+    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @rows [$(name)].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
@@ -5186,6 +5230,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
     DECLARE @careful bit;               /* 1: one waits for the server''s set-up; who knows of it stays as long */
+    DECLARE @chosen uniqueidentifier;   /* the last one, of usp_PickConversation''s */
     DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
     DECLARE @left int;
     DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
@@ -5196,7 +5241,7 @@ BEGIN
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
-        IF @turn >= 0 AND @suspect IS NULL
+        IF @turn >= 0 AND @suspect IS NULL AND @phase <> 1
             EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 0;
 
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
@@ -5205,7 +5250,7 @@ BEGIN
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
-                EXECUTE @careful = [$(name)].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT;
+                EXECUTE @careful = [$(name)].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
 
             IF ISNULL(@suspect, @handle) IS NULL
@@ -5286,7 +5331,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server''s own trouble, or a lock: not this way (section 5). */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -5322,7 +5367,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row''s sake a reader takes its turn (F-162) -- */
-            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -5331,14 +5376,14 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody''s decision and not news */
                 EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_TargetActivation'', @handle = @handle;
 
-            /* An error of RECEIVE itself: leave, a loop would spin (F-118). But the server''s trouble passes. */
-            IF @phase = 0 AND NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (652, 3906, 1205, 1222))
+            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
             /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
-            SET @suspect = ISNULL(@handle, @suspect);   /* NULL: RECEIVE failed */
+            SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
 
             IF @phase = 1 AND NOT EXISTS (SELECT 1 FROM @rows)
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -8714,10 +8759,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''72bf87a48f4ba3d607d9f06ad76b8fc4f9c17ed2515b57bcd072edf4bd18cf22''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''bdcd1722a247b4cbf4e0c7b9f7029e5a5bf10e683f01e32c002782bff15fcdb9''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''72bf87a48f4ba3d607d9f06ad76b8fc4f9c17ed2515b57bcd072edf4bd18cf22'');
+    VALUES (N''$(name)'', N''0.1.0'', N''bdcd1722a247b4cbf4e0c7b9f7029e5a5bf10e683f01e32c002782bff15fcdb9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8792,7 +8837,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''72bf87a48f4ba3d607d9f06ad76b8fc4f9c17ed2515b57bcd072edf4bd18cf22'', NULLIF(@changes, N''''));
+    N''bdcd1722a247b4cbf4e0c7b9f7029e5a5bf10e683f01e32c002782bff15fcdb9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

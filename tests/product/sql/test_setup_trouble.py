@@ -100,6 +100,58 @@ def test_twenty_conversations_that_wait_never_switch_the_queue_off(several):
     assert dead(lab) == [] and queue_is_on(lab)
 
 
+@pytest.mark.parametrize("held", [0, 1])
+@pytest.mark.parametrize("several", [1, 4])
+def test_one_that_somebody_holds_keeps_no_other_waiting(several, held):
+    """1. One waits. 2. Somebody holds the next one's group. 3. The third lands, and the second later."""
+    lab = Lab(configured(target={"readers": several}))
+    pause(lab)
+    conversation(lab, LONG)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(60)
+        pause(lab)
+        conversation(lab, b"b1")
+        conversation(lab, b"b2")
+        handles = lab.rows(
+            "SELECT conversation_handle, message_body FROM audit.TargetQueue "
+            "WHERE DATALENGTH(message_body) = 2 ORDER BY conversation_handle;"
+        )
+        somebody = Client(lab)
+        somebody.execute(
+            f"BEGIN TRANSACTION; BEGIN CONVERSATION TIMER ('{handles[held][0]}') TIMEOUT = 3600;"
+        )
+        lab.sa.execute(START)
+        lab.advance(60)
+        assert lab.bodies() == [handles[1 - held][1]]
+        somebody.execute("ROLLBACK TRANSACTION;")
+        lab.advance(60)
+        assert sorted(lab.bodies()) == [b"b1", b"b2"]
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_rows_that_doom_and_rows_that_wait_do_not_switch_the_queue_off_together(limit):
+    """Four readers; in eight conversations the first row waits and the second dooms, or the other way."""
+    lab = Lab(configured(target={"readers": 4}, poison={"limit": limit}))
+    pause(lab)
+    lab.sa.execute(
+        "EXECUTE (N'CREATE TRIGGER audit.No ON audit.Landing AFTER INSERT AS IF EXISTS "
+        "(SELECT 1 FROM inserted WHERE Body = 0xDEAD) THROW 50999, N''no'', 1;');"
+    )
+    for number in range(8):
+        bodies = [LONG, b"\xde\xad"]
+        conversation(lab, *(bodies if number % 2 else reversed(bodies)), b"%d" % number)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(300)
+        assert queue_is_on(lab) and lab.bodies() == []
+        assert lab.rows(WAITING) == [(7139,)] * 8
+        assert len(dead(lab)) == 4
+    lab.advance(120)
+    assert len(lab.bodies()) == 16 and lab.rows(WAITING) == []
+    assert dead(lab) == [("target", b"\xde\xad", 50999)] * 8 and queue_is_on(lab)
+
+
 SET_UP = {
     208: (
         "INSERT dbo.Gone VALUES (1);",

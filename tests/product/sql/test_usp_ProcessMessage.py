@@ -202,6 +202,29 @@ def test_a_hook_that_commits_the_receive_loses_nothing(what, delivery):
     assert at_rest(lab)
 
 
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize("what", COMMITS)
+def test_a_hook_that_commits_what_was_only_rehearsed_loses_nothing(what, delivery):
+    """Nothing was received: an id that stayed would make its message a repeat, and drop it."""
+    lab = Lab(configured(**HOOK, conversation={"delivery": delivery}))
+    hook(lab, POISON.format(COMMITS[what]))
+    three(lab)
+    lab.sa.execute(
+        "DECLARE @rows audit.ReceivedBatch, @handle uniqueidentifier; "
+        "INSERT INTO @rows SELECT message_sequence_number, message_type_name, message_body "
+        "FROM audit.TargetQueue ORDER BY queuing_order; "
+        "SELECT @handle = conversation_handle FROM audit.TargetQueue; "
+        "EXECUTE audit.usp_RehearseLanding NULL, @handle, @rows;"
+    )
+    assert set(done(lab)) == {b"\x01", b"\x66"} and dead(lab) == []
+    if delivery == "exactly_once":
+        assert lab.rows("SELECT COUNT(*) FROM audit.Inbox;") == [(0,)]
+    resume(lab)
+    assert set(done(lab)) == {b"\x01", b"\x66"}
+    assert [(n, code) for n, _, code in dead(lab)] == [(1, 50213), (2, 50213)]
+    assert at_rest(lab)
+
+
 def test_an_error_of_the_hooks_own_is_never_taken_for_the_servers(lab):
     hook(lab, POISON.format("RAISERROR(N'high', 18, 1);"))
     three(lab)

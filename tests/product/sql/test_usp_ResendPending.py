@@ -172,14 +172,33 @@ def test_in_an_operators_transaction_a_copy_that_fails_does_not_go_on_to_end(cod
     assert set(lab.bodies()) == {b"\xaa", b"\x01"}
 
 
-def test_in_activation_a_resend_that_fails_is_dead_lettered_at_the_second_attempt():
+def test_in_activation_a_resend_that_fails_is_dead_lettered_after_five_errors():
     lab = Lab(SHORT)
     client = sender(lab)
     send_value(client, "0x0102")
     lab.sa.execute("ALTER TABLE audit.ConversationLog ADD CHECK (ResendOf IS NULL);")
-    lab.advance(610)
+    lab.advance(640)
     assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [(b"\x01\x02", -8489)]
-    assert [number for _, number, _ in lab.errors()] == [547]
+    assert [number for _, number, _ in lab.errors()] == [547] * 5, "at least 5 seconds apart"
+    assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
+
+
+def test_a_reader_stays_while_something_is_left_though_no_message_comes():
+    """1. Somebody holds the target's side. 2. The lifetime is over, and the copy cannot be sent again.
+    3. He lets go, twenty minutes later."""
+    lab = Lab(SHORT)
+    send_value(sender(lab), "0x0102")
+    ((target,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
+    somebody = Client(lab)
+    somebody.execute(f"BEGIN TRANSACTION; BEGIN CONVERSATION TIMER ('{target}') TIMEOUT = 60;")
+    lab.advance(1800)
+    assert lab.rows("SELECT Attempts FROM audit.PoisonAttempt;") == [(0,)], "a lock blames nothing"
+    somebody.execute("ROLLBACK TRANSACTION;")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(10)
+    assert lab.bodies() == [b"\xaa", b"\x01\x02"] and lab.errors() == []
     assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
 
 
