@@ -4534,16 +4534,17 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SET @phase = 2;
+                SELECT @phase = 2, @left = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
-                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE @left = [audit].[usp_ResendLeft];
-                IF @left = 1
                 BEGIN
-                    WAITFOR DELAY ''00:00:05'';
-                    CONTINUE;
+                    EXECUTE @left = [audit].[usp_ResendLeft];
+                    IF @left = 1
+                    BEGIN
+                        WAITFOR DELAY ''00:00:05'';
+                        CONTINUE;
+                    END;
                 END;
                 IF @rung = 0
                     RETURN 0;
@@ -8747,10 +8748,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''aa408ee7ec25b45bca1efc3d9cfadcde5bf4e2e8d34d4ad39547c7a759635b16''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''8423e60053ac092ae81e977ab8b14a1e03edeea0ff45f3173b65e2c8992fc0e8''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''aa408ee7ec25b45bca1efc3d9cfadcde5bf4e2e8d34d4ad39547c7a759635b16'');
+    VALUES (N''audit'', N''0.1.0'', N''8423e60053ac092ae81e977ab8b14a1e03edeea0ff45f3173b65e2c8992fc0e8'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8825,7 +8826,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''aa408ee7ec25b45bca1efc3d9cfadcde5bf4e2e8d34d4ad39547c7a759635b16'', NULLIF(@changes, N''''));
+    N''8423e60053ac092ae81e977ab8b14a1e03edeea0ff45f3173b65e2c8992fc0e8'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -4617,16 +4617,17 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SET @phase = 2;
+                SELECT @phase = 2, @left = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
-                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE @left = [etl].[usp_ResendLeft];
-                IF @left = 1
                 BEGIN
-                    WAITFOR DELAY ''00:00:05'';
-                    CONTINUE;
+                    EXECUTE @left = [etl].[usp_ResendLeft];
+                    IF @left = 1
+                    BEGIN
+                        WAITFOR DELAY ''00:00:05'';
+                        CONTINUE;
+                    END;
                 END;
                 IF @rung = 0
                     RETURN 0;
@@ -9022,10 +9023,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''6c066e86876a65b6703d00c029d0dc2416457ab701a4270934c50c0ccaaf067d''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''6c066e86876a65b6703d00c029d0dc2416457ab701a4270934c50c0ccaaf067d'');
+    VALUES (N''etl'', N''0.1.0'', N''81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9215,7 +9216,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''6c066e86876a65b6703d00c029d0dc2416457ab701a4270934c50c0ccaaf067d'', NULLIF(@changes, N''''));
+    N''81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

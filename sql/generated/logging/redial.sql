@@ -4340,16 +4340,17 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SET @phase = 2;
+                SELECT @phase = 2, @left = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
-                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE @left = [logging].[usp_ResendLeft];
-                IF @left = 1
                 BEGIN
-                    WAITFOR DELAY ''00:00:05'';
-                    CONTINUE;
+                    EXECUTE @left = [logging].[usp_ResendLeft];
+                    IF @left = 1
+                    BEGIN
+                        WAITFOR DELAY ''00:00:05'';
+                        CONTINUE;
+                    END;
                 END;
                 IF @rung = 0
                     RETURN 0;
@@ -8369,10 +8370,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''622a84918c5eb9e6939ba376be25d927d4d7297d026ad8b214b7a53564280e1e''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''29daa35b102e2d5365311074889f34595e7b8091863848f20337af8ffde4012f''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''622a84918c5eb9e6939ba376be25d927d4d7297d026ad8b214b7a53564280e1e'');
+    VALUES (N''logging'', N''0.1.0'', N''29daa35b102e2d5365311074889f34595e7b8091863848f20337af8ffde4012f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8562,7 +8563,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''622a84918c5eb9e6939ba376be25d927d4d7297d026ad8b214b7a53564280e1e'', NULLIF(@changes, N''''));
+    N''29daa35b102e2d5365311074889f34595e7b8091863848f20337af8ffde4012f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

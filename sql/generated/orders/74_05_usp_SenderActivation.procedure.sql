@@ -52,16 +52,17 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SET @phase = 2;
+                SELECT @phase = 2, @left = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
-                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE @left = [orders].[usp_ResendLeft];
-                IF @left = 1
                 BEGIN
-                    WAITFOR DELAY '00:00:05';
-                    CONTINUE;
+                    EXECUTE @left = [orders].[usp_ResendLeft];
+                    IF @left = 1
+                    BEGIN
+                        WAITFOR DELAY '00:00:05';
+                        CONTINUE;
+                    END;
                 END;
                 IF @rung = 0
                     RETURN 0;

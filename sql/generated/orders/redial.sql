@@ -4708,16 +4708,17 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SET @phase = 2;
+                SELECT @phase = 2, @left = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
-                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE @left = [orders].[usp_ResendLeft];
-                IF @left = 1
                 BEGIN
-                    WAITFOR DELAY ''00:00:05'';
-                    CONTINUE;
+                    EXECUTE @left = [orders].[usp_ResendLeft];
+                    IF @left = 1
+                    BEGIN
+                        WAITFOR DELAY ''00:00:05'';
+                        CONTINUE;
+                    END;
                 END;
                 IF @rung = 0
                     RETURN 0;
@@ -8982,10 +8983,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''9decb0af63789d43361fc7049463af32b2d817e77ef52fee7aeab8b42c7c3a6a''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''3ac5fab2d078173a54e36d6f855cca58903d7a21438476ee3432ba3f46663b09''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''9decb0af63789d43361fc7049463af32b2d817e77ef52fee7aeab8b42c7c3a6a'');
+    VALUES (N''orders'', N''0.1.0'', N''3ac5fab2d078173a54e36d6f855cca58903d7a21438476ee3432ba3f46663b09'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9173,7 +9174,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''9decb0af63789d43361fc7049463af32b2d817e77ef52fee7aeab8b42c7c3a6a'', NULLIF(@changes, N''''));
+    N''3ac5fab2d078173a54e36d6f855cca58903d7a21438476ee3432ba3f46663b09'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -4543,16 +4543,17 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SET @phase = 2;
+                SELECT @phase = 2, @left = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
-                SET @left = 0;
                 IF EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                    EXECUTE @left = [$(name)].[usp_ResendLeft];
-                IF @left = 1
                 BEGIN
-                    WAITFOR DELAY ''00:00:05'';
-                    CONTINUE;
+                    EXECUTE @left = [$(name)].[usp_ResendLeft];
+                    IF @left = 1
+                    BEGIN
+                        WAITFOR DELAY ''00:00:05'';
+                        CONTINUE;
+                    END;
                 END;
                 IF @rung = 0
                     RETURN 0;
@@ -8759,10 +8760,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''bdcd1722a247b4cbf4e0c7b9f7029e5a5bf10e683f01e32c002782bff15fcdb9''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''94d8e87815896eb34a92d97bd2d6b005f098a5c39eb338c888b3200b07903b5c''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''bdcd1722a247b4cbf4e0c7b9f7029e5a5bf10e683f01e32c002782bff15fcdb9'');
+    VALUES (N''$(name)'', N''0.1.0'', N''94d8e87815896eb34a92d97bd2d6b005f098a5c39eb338c888b3200b07903b5c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8837,7 +8838,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''bdcd1722a247b4cbf4e0c7b9f7029e5a5bf10e683f01e32c002782bff15fcdb9'', NULLIF(@changes, N''''));
+    N''94d8e87815896eb34a92d97bd2d6b005f098a5c39eb338c888b3200b07903b5c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
