@@ -325,11 +325,11 @@ def test_the_servers_set_up_blames_no_copy_of_the_sender_either(lab, client):
     """1. A procedure is gone for a while (2812). 2. A reader tries, twice. 3. It is there again."""
     left_behind(lab, client)
     lab.sa.execute("EXECUTE sp_rename 'audit.usp_SendPrivately', 'usp_SendPrivately_';")
-    for seconds in (0, 5, 30):
+    for seconds in (0, 1, 30):
         lab.advance(seconds)
         lab.sa.execute(LEFT)
     assert lab.rows(MARK) == [(-4, 0)]
-    assert [number for _, number, _ in lab.errors()] == [2812, 2812], "told every 30 seconds"
+    assert [number for _, number, _ in lab.errors()] == [2812, 2812], "told again when some time has passed"
     lab.sa.execute("EXECUTE sp_rename 'audit.usp_SendPrivately_', 'usp_SendPrivately';")
     lab.sa.execute(LEFT)
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
