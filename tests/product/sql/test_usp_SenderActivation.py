@@ -329,7 +329,9 @@ def test_the_servers_set_up_blames_no_copy_of_the_sender_either(lab, client):
         lab.advance(seconds)
         lab.sa.execute(LEFT)
     assert lab.rows(MARK) == [(-4, 0)]
-    assert [number for _, number, _ in lab.errors()] == [2812, 2812], "told again when some time has passed"
+    assert [number for _, number, _ in lab.errors()] == [2812, 2812], (
+        "told again when some time has passed"
+    )
     lab.sa.execute("EXECUTE sp_rename 'audit.usp_SendPrivately_', 'usp_SendPrivately';")
     lab.sa.execute(LEFT)
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
