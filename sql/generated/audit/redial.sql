@@ -4272,7 +4272,7 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
-                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
+                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
                 EXECUTE [audit].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N''usp_ResendLeft'', @attempts = @attempts;
@@ -8748,10 +8748,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8423e60053ac092ae81e977ab8b14a1e03edeea0ff45f3173b65e2c8992fc0e8''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1744edcacddf9f205401af6714f58529a6b71b282d0eb02f0367ed8465e3e9f7''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''8423e60053ac092ae81e977ab8b14a1e03edeea0ff45f3173b65e2c8992fc0e8'');
+    VALUES (N''audit'', N''0.1.0'', N''1744edcacddf9f205401af6714f58529a6b71b282d0eb02f0367ed8465e3e9f7'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8826,7 +8826,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8423e60053ac092ae81e977ab8b14a1e03edeea0ff45f3173b65e2c8992fc0e8'', NULLIF(@changes, N''''));
+    N''1744edcacddf9f205401af6714f58529a6b71b282d0eb02f0367ed8465e3e9f7'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1');
+    VALUES (N'etl', N'0.1.0', N'a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f');
 END;
 GO

@@ -4357,7 +4357,7 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
-                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
+                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
                 EXECUTE [etl].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
                 EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N''usp_ResendLeft'', @attempts = @attempts;
@@ -9023,10 +9023,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1'');
+    VALUES (N''etl'', N''0.1.0'', N''a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9216,7 +9216,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''81039ed069165938923a5b75d11c7a162524251fad84a4b8c574f5f94e0ea7b1'', NULLIF(@changes, N''''));
+    N''a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -66,7 +66,7 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
-                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
+                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
                 EXECUTE [logging].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N'usp_ResendLeft', @attempts = @attempts;

@@ -4446,7 +4446,7 @@ BEGIN
                   AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
-                SET @attempts = CASE WHEN (ERROR_NUMBER() IN (1205, 1222, 8426, 8427, 50112) OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)) THEN 0 ELSE 1 END;
+                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
                 EXECUTE [orders].[usp_LogError] @procedureName = N''usp_ResendLeft'', @handle = @handle;
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N''usp_ResendLeft'', @attempts = @attempts;
@@ -8983,10 +8983,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''3ac5fab2d078173a54e36d6f855cca58903d7a21438476ee3432ba3f46663b09''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''7df5a8c6385596e6c4e43cab5603010896d9f0cd9d59fad3da5ba434c43c4c11''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''3ac5fab2d078173a54e36d6f855cca58903d7a21438476ee3432ba3f46663b09'');
+    VALUES (N''orders'', N''0.1.0'', N''7df5a8c6385596e6c4e43cab5603010896d9f0cd9d59fad3da5ba434c43c4c11'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9174,7 +9174,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''3ac5fab2d078173a54e36d6f855cca58903d7a21438476ee3432ba3f46663b09'', NULLIF(@changes, N''''));
+    N''7df5a8c6385596e6c4e43cab5603010896d9f0cd9d59fad3da5ba434c43c4c11'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

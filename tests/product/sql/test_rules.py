@@ -123,6 +123,7 @@ def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_wh
         "usp_ResendPending",
         "usp_MoveCopies",
         "usp_ResendStranded",
+        "usp_ResendLeft",
         "usp_EndInitiator",
     }  # the target's group
     for name in PROCEDURES.keys() - others:
