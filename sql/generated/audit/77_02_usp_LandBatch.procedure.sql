@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
+    @handle uniqueidentifier,           /* the target's; the caller has a transaction, and owns its group unless it rehearses */
     @rows [audit].[ReceivedBatch] READONLY,
     @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS

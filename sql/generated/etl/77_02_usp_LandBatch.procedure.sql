@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
+    @handle uniqueidentifier,           /* the target's; the caller has a transaction, and owns its group unless it rehearses */
     @rows [etl].[ReceivedBatch] READONLY,
     @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
@@ -165,10 +165,11 @@ BEGIN
             /* It has not landed: a replay of the dead letter is no repeat. */
             SET @messageId = NULL;
             SELECT @messageId = i.MessageId FROM @ids AS i WHERE i.RowId = @row;
-            DELETE ib
-            FROM [etl].[Inbox] AS ib
-                WITH (ROWLOCK, FORCESEEK)   /* a key this transaction has locked already */
-            WHERE ib.MessageId = @messageId;
+            IF @rehearse = 0
+                DELETE ib
+                FROM [etl].[Inbox] AS ib
+                    WITH (ROWLOCK, FORCESEEK)   /* a key this transaction has locked already */
+                WHERE ib.MessageId = @messageId;
         END CATCH;
     END;
 

@@ -10,8 +10,7 @@ AS
 /* Chooses what to receive while a conversation waits for somebody to mend the server's set-up: RECEIVE would take
    that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
    landing tried and always undone; what fails for the server's sake waits (PoisonAttempt, number -3) and is tried
-   again every 15 seconds. What stands before the message that cannot land is received one by one. A message's own
-   error is found in here too: a RECEIVE would be rolled back for it.
+   again every 15 seconds. What stands before the message that cannot land is received one by one.
    Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
@@ -19,9 +18,8 @@ BEGIN
 
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @waits bit;                 /* 1: it has waited already */
+    DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
-    DECLARE @attempts int;
     DECLARE @rows [etl].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
@@ -35,28 +33,38 @@ BEGIN
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N'[etl].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.', 1;
 
-        /* 1  One that has waited long enough, for one reader; else one that does not wait, in turn, for another
-              reader may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
-        SELECT @handle = NULL, @waits = 0, @attempts = 0;
-        UPDATE TOP (1) pa
-        SET @handle = pa.ConversationHandle, @waits = 1, LastUtc = SYSUTCDATETIME()
+        /* 1  One that has waited long enough, for one reader, unless it has just tried another; else one that does
+              not wait, in turn, for somebody may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
+        SET @handle = NULL;
+        IF @waits = 0
+            SELECT TOP (1) @handle = pa.ConversationHandle
+            FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
+            WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+            ORDER BY pa.LastUtc;
+        UPDATE pa
+        SET LastUtc = SYSUTCDATETIME()
         FROM [etl].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK)     /* another reader's are passed over */
-        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)  /* one row, or another reader's */
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3
+          AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
+        SET @waits = @@ROWCOUNT;
 
-        IF @handle IS NULL
+        IF @waits = 0
+        BEGIN
+            SET @handle = NULL;
             SELECT TOP (1) @handle = q.conversation_handle
             FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
             WHERE NOT EXISTS (SELECT 1 FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
                               WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3)
             ORDER BY CASE WHEN q.conversation_handle > @last THEN 0 ELSE 1 END, q.conversation_handle;
+            SET @last = @handle;
+        END;
 
         IF @handle IS NULL
         BEGIN
             WAITFOR DELAY '00:00:05';
             CONTINUE;
         END;
-        SET @last = @handle;
 
         /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
               takes them together */
@@ -89,14 +97,7 @@ BEGIN
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
                 IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                BEGIN
-                    SET @attempts += 1;
-                    IF @attempts > 1
-                        BREAK;          /* found by whoever receives it */
-                    EXECUTE [etl].[usp_LogError] @procedureName = N'usp_PickConversation', @handle = @handle;
-                    EXECUTE [etl].[usp_FindPoison] @conversationId, @handle, @rows;
-                    CONTINUE;
-                END;
+                    BREAK;              /* a message's own error: who receives it, and owns its group, finds whose */
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 5000 THEN 1 ELSE 0 END;
                 IF @size = 0 AND @waits = 0
@@ -106,9 +107,14 @@ BEGIN
             END CATCH;
         END;
 
-        /* A batch would land, or nothing is left: it waits no more. */
+        /* A batch would land, or nothing is left: it waits no more. Its first message would: the next one at once. */
         IF @waits = 1 AND @size >= 5000
             DELETE pa
+            FROM [etl].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
+            WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3;
+        ELSE IF @waits = 1 AND @size = 1
+            UPDATE pa
+            SET LastUtc = DATEADD(minute, -1, SYSUTCDATETIME())
             FROM [etl].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
             WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3;
         IF @size >= 5000 AND EXISTS (SELECT 1 FROM @rows)

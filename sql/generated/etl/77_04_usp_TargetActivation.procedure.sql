@@ -39,7 +39,7 @@ BEGIN
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader's rollback: the next one's turn. */
-        IF @turn >= 0 AND @suspect IS NULL AND @phase <> 1
+        IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [etl].[usp_TakeTurn] @take = 0;
 
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'a19f9f7b8f796cef0645cfff66b6bb0c312aad0ab7ffbc8ad37c36e2dde9059f');
+    VALUES (N'etl', N'0.1.0', N'2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba');
 END;
 GO

@@ -7,11 +7,11 @@ AS
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one's. A lock that does not come
    (a reader of the target is at work, a sender has just found the dialog dead), or the server's set-up, blames nothing, and the
-   mark stays. Any other error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
+   mark stays. Any other error is counted, a reader's 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
    marks have stayed. Raises the server's own trouble. */
 BEGIN
     SET NOCOUNT ON;
-    SET LOCK_TIMEOUT 10000;             /* for G, when nothing is held: other dialogs are waiting for us */
+    SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';

@@ -12,7 +12,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -21,7 +20,8 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
-    DECLARE @left int = 0;              /* 1: a dialog was not ended in transaction 1, and may still be there */
+    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @stays int = 0;             /* 1: one that was not is still there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @result int;
     DECLARE @waitMs int;
@@ -31,7 +31,7 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @rollbacks > 0 OR @left = 1 OR SYSUTCDATETIME() < @until
+    WHILE @rollbacks > 0 OR @stays = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -52,25 +52,22 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SELECT @phase = 2, @left = 0;
+                SELECT @phase = 2, @stays = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
                 IF EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                BEGIN
-                    EXECUTE @left = [orders].[usp_ResendLeft];
-                    IF @left = 1
-                    BEGIN
-                        WAITFOR DELAY '00:00:05';
-                        CONTINUE;
-                    END;
-                END;
-                IF @rung = 0
-                    RETURN 0;
+                    EXECUTE @stays = [orders].[usp_ResendLeft];
 
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
-                SET @rung = 0;
-                EXECUTE [orders].[usp_ResendStranded] @endsToo = 0;
-                RETURN 0;
+                IF @rung = 1
+                BEGIN
+                    SET @rung = 0;
+                    EXECUTE [orders].[usp_ResendStranded] @endsToo = 0;
+                END;
+                IF @stays = 0
+                    RETURN 0;
+                WAITFOR DELAY '00:00:05';
+                CONTINUE;
             END;
 
             SET @phase = 1;
@@ -141,7 +138,7 @@ BEGIN
 
                 EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
                 IF @left <> 0
-                    EXECUTE @left = [orders].[usp_ResendLeft];
+                    EXECUTE @stays = [orders].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -177,7 +174,7 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @left = 1;              /* what may be left is looked for before it leaves */
+            SET @stays = 1;             /* what may be left is looked for before it leaves */
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message's fault either, unless it goes on, for five rollbacks switch the queue off. */

@@ -4222,11 +4222,11 @@ AS
 /* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
    would roll back. By their marks: what a killed reader has left is the next one''s. A lock that does not come
    (a reader of the target is at work, a sender has just found the dialog dead), or the server''s set-up, blames nothing, and the
-   mark stays. Any other error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
+   mark stays. Any other error is counted, a reader''s 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
    marks have stayed. Raises the server''s own trouble. */
 BEGIN
     SET NOCOUNT ON;
-    SET LOCK_TIMEOUT 10000;             /* for G, when nothing is held: other dialogs are waiting for us */
+    SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @last uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
@@ -4503,7 +4503,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
     DECLARE @handle uniqueidentifier;
     DECLARE @messageType nvarchar(256);
@@ -4512,7 +4511,8 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
-    DECLARE @left int = 0;              /* 1: a dialog was not ended in transaction 1, and may still be there */
+    DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
+    DECLARE @stays int = 0;             /* 1: one that was not is still there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @result int;
     DECLARE @waitMs int;
@@ -4522,7 +4522,7 @@ BEGIN
     /* Then it leaves and is started again: nothing in it can grow for ever. */
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
 
-    WHILE @rollbacks > 0 OR @left = 1 OR SYSUTCDATETIME() < @until
+    WHILE @rollbacks > 0 OR @stays = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
@@ -4543,25 +4543,22 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                SELECT @phase = 2, @left = 0;
+                SELECT @phase = 2, @stays = 0;
                 /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
                    come. NOLOCK: it looks again. */
                 IF EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
-                BEGIN
-                    EXECUTE @left = [$(name)].[usp_ResendLeft];
-                    IF @left = 1
-                    BEGIN
-                        WAITFOR DELAY ''00:00:05'';
-                        CONTINUE;
-                    END;
-                END;
-                IF @rung = 0
-                    RETURN 0;
+                    EXECUTE @stays = [$(name)].[usp_ResendLeft];
 
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
-                SET @rung = 0;
-                EXECUTE [$(name)].[usp_ResendStranded] @endsToo = 0;
-                RETURN 0;
+                IF @rung = 1
+                BEGIN
+                    SET @rung = 0;
+                    EXECUTE [$(name)].[usp_ResendStranded] @endsToo = 0;
+                END;
+                IF @stays = 0
+                    RETURN 0;
+                WAITFOR DELAY ''00:00:05'';
+                CONTINUE;
             END;
 
             SET @phase = 1;
@@ -4632,7 +4629,7 @@ BEGIN
 
                 EXECUTE [$(name)].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
                 IF @left <> 0
-                    EXECUTE @left = [$(name)].[usp_ResendLeft];
+                    EXECUTE @stays = [$(name)].[usp_ResendLeft];
             END
             /* -- 5  Nothing else is in the contract for this side: kept, not dropped -- */
             ELSE
@@ -4668,7 +4665,7 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @left = 1;              /* what may be left is looked for before it leaves */
+            SET @stays = 1;             /* what may be left is looked for before it leaves */
 
             /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
                the message''s fault either, unless it goes on, for five rollbacks switch the queue off. */
@@ -4716,7 +4713,7 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'77_02_usp_LandBatch.procedure.sql', 4, N'procedure', N'[$(name)].[usp_LandBatch]',
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_LandBatch]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* the target''s; the caller owns its group and a transaction */
+    @handle uniqueidentifier,           /* the target''s; the caller has a transaction, and owns its group unless it rehearses */
     @rows [$(name)].[ReceivedBatch] READONLY,
     @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
@@ -4925,8 +4922,8 @@ BEGIN
     DECLARE @failed int = 0;
     DECLARE @waits bit = 0;             /* 1: the first row meets the server''s set-up */
 
-    IF @conversationId IS NULL AND ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-    BEGIN                               /* RECEIVE itself failed */
+    IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
+    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone (F-266) */
         EXECUTE @left = [$(name)].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
     END;
@@ -4995,8 +4992,7 @@ AS
 /* Chooses what to receive while a conversation waits for somebody to mend the server''s set-up: RECEIVE would take
    that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
    landing tried and always undone; what fails for the server''s sake waits (PoisonAttempt, number -3) and is tried
-   again every 15 seconds. What stands before the message that cannot land is received one by one. A message''s own
-   error is found in here too: a RECEIVE would be rolled back for it.
+   again every 15 seconds. What stands before the message that cannot land is received one by one.
    Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
@@ -5004,9 +5000,8 @@ BEGIN
 
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @waits bit;                 /* 1: it has waited already */
+    DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
-    DECLARE @attempts int;
     DECLARE @rows [$(name)].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
@@ -5020,28 +5015,38 @@ BEGIN
                          AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N''[$(name)].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.'', 1;
 
-        /* 1  One that has waited long enough, for one reader; else one that does not wait, in turn, for another
-              reader may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
-        SELECT @handle = NULL, @waits = 0, @attempts = 0;
-        UPDATE TOP (1) pa
-        SET @handle = pa.ConversationHandle, @waits = 1, LastUtc = SYSUTCDATETIME()
+        /* 1  One that has waited long enough, for one reader, unless it has just tried another; else one that does
+              not wait, in turn, for somebody may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
+        SET @handle = NULL;
+        IF @waits = 0
+            SELECT TOP (1) @handle = pa.ConversationHandle
+            FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
+            WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+            ORDER BY pa.LastUtc;
+        UPDATE pa
+        SET LastUtc = SYSUTCDATETIME()
         FROM [$(name)].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK)     /* another reader''s are passed over */
-        WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)  /* one row, or another reader''s */
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3
+          AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
+        SET @waits = @@ROWCOUNT;
 
-        IF @handle IS NULL
+        IF @waits = 0
+        BEGIN
+            SET @handle = NULL;
             SELECT TOP (1) @handle = q.conversation_handle
             FROM [$(name)].[TargetQueue] AS q WITH (NOLOCK)
             WHERE NOT EXISTS (SELECT 1 FROM [$(name)].[PoisonAttempt] AS pa WITH (NOLOCK)
                               WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3)
             ORDER BY CASE WHEN q.conversation_handle > @last THEN 0 ELSE 1 END, q.conversation_handle;
+            SET @last = @handle;
+        END;
 
         IF @handle IS NULL
         BEGIN
             WAITFOR DELAY ''00:00:05'';
             CONTINUE;
         END;
-        SET @last = @handle;
 
         /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
               takes them together */
@@ -5074,14 +5079,7 @@ BEGIN
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
                 IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                BEGIN
-                    SET @attempts += 1;
-                    IF @attempts > 1
-                        BREAK;          /* found by whoever receives it */
-                    EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_PickConversation'', @handle = @handle;
-                    EXECUTE [$(name)].[usp_FindPoison] @conversationId, @handle, @rows;
-                    CONTINUE;
-                END;
+                    BREAK;              /* a message''s own error: who receives it, and owns its group, finds whose */
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 500 THEN 1 ELSE 0 END;
                 IF @size = 0 AND @waits = 0
@@ -5091,9 +5089,14 @@ BEGIN
             END CATCH;
         END;
 
-        /* A batch would land, or nothing is left: it waits no more. */
+        /* A batch would land, or nothing is left: it waits no more. Its first message would: the next one at once. */
         IF @waits = 1 AND @size >= 500
             DELETE pa
+            FROM [$(name)].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
+            WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3;
+        ELSE IF @waits = 1 AND @size = 1
+            UPDATE pa
+            SET LastUtc = DATEADD(minute, -1, SYSUTCDATETIME())
             FROM [$(name)].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
             WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3;
         IF @size >= 500 AND EXISTS (SELECT 1 FROM @rows)
@@ -5242,7 +5245,7 @@ BEGIN
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         /* Something has committed since this reader''s rollback: the next one''s turn. */
-        IF @turn >= 0 AND @suspect IS NULL AND @phase <> 1
+        IF @turn >= 0 AND @suspect IS NULL
             EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 0;
 
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
@@ -8760,10 +8763,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''cfaf56ce1be8190ee20ff21cc9bf30f3defb34bb3987d3d7ba0fb5e6c56824b7''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''f604942024cb1ae563f4d08864a74763644c3ad4f2bdb8f90f5106a3749f0f7f''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''cfaf56ce1be8190ee20ff21cc9bf30f3defb34bb3987d3d7ba0fb5e6c56824b7'');
+    VALUES (N''$(name)'', N''0.1.0'', N''f604942024cb1ae563f4d08864a74763644c3ad4f2bdb8f90f5106a3749f0f7f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8838,7 +8841,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''cfaf56ce1be8190ee20ff21cc9bf30f3defb34bb3987d3d7ba0fb5e6c56824b7'', NULLIF(@changes, N''''));
+    N''f604942024cb1ae563f4d08864a74763644c3ad4f2bdb8f90f5106a3749f0f7f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -100,6 +100,17 @@ def test_twenty_conversations_that_wait_never_switch_the_queue_off(several):
     assert dead(lab) == [] and queue_is_on(lab)
 
 
+def test_what_stands_before_the_message_that_waits_lands_at_once_once_it_is_in_front():
+    """A batch of five hundred cannot land for its last message: the others go one by one, without a pause."""
+    lab = Lab()
+    pause(lab)
+    conversation(lab, *(b"%d" % number for number in range(40)), LONG)
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(60)
+        assert len(lab.bodies()) == 40 and lab.rows(WAITING) == [(7139,)]
+
+
 @pytest.mark.parametrize("held", [0, 1])
 @pytest.mark.parametrize("several", [1, 4])
 def test_one_that_somebody_holds_keeps_no_other_waiting(several, held):
