@@ -4126,7 +4126,7 @@ BEGIN
     DELETE pa
     FROM [audit].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows, under G */
-    WHERE pa.ConversationHandle = @handle;
+    WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded''s too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -8751,10 +8751,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''7320a751e5f31e497aaca84431177df81721c5855613c19a6ef8e513ef180121''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''76620f30ce13d7bf5924b873fbdb788c06e7db7f4fa77cdb1f9941171d246456''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''7320a751e5f31e497aaca84431177df81721c5855613c19a6ef8e513ef180121'');
+    VALUES (N''audit'', N''0.1.0'', N''76620f30ce13d7bf5924b873fbdb788c06e7db7f4fa77cdb1f9941171d246456'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8829,7 +8829,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''7320a751e5f31e497aaca84431177df81721c5855613c19a6ef8e513ef180121'', NULLIF(@changes, N''''));
+    N''76620f30ce13d7bf5924b873fbdb788c06e7db7f4fa77cdb1f9941171d246456'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a635a696be0999e7d0af4ad96c5d95b593691cff5c82bf4b0210e1a32afcc00e'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba');
+    VALUES (N'etl', N'0.1.0', N'a635a696be0999e7d0af4ad96c5d95b593691cff5c82bf4b0210e1a32afcc00e');
 END;
 GO

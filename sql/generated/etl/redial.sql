@@ -4211,7 +4211,7 @@ BEGIN
     DELETE pa
     FROM [etl].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows, under G */
-    WHERE pa.ConversationHandle = @handle;
+    WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded''s too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -9027,10 +9027,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''a635a696be0999e7d0af4ad96c5d95b593691cff5c82bf4b0210e1a32afcc00e''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba'');
+    VALUES (N''etl'', N''0.1.0'', N''a635a696be0999e7d0af4ad96c5d95b593691cff5c82bf4b0210e1a32afcc00e'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9220,7 +9220,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2cc95ea4354aa356810cdf6d1b6c7d34eb89ca6f4380c68c576c25a74b08e8ba'', NULLIF(@changes, N''''));
+    N''a635a696be0999e7d0af4ad96c5d95b593691cff5c82bf4b0210e1a32afcc00e'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

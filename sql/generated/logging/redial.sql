@@ -3936,7 +3936,7 @@ BEGIN
     DELETE pa
     FROM [logging].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows, under G */
-    WHERE pa.ConversationHandle = @handle;
+    WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded''s too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -8373,10 +8373,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''31c2bd032672c98ef9710708d1984e1a5e7b84cf12b76bfc3837acae50b3f77a''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''00e68c555bcf1e1f0d3a95dc7e6fe805c77f03aea92c77d9dd104a2a2471f0eb''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''31c2bd032672c98ef9710708d1984e1a5e7b84cf12b76bfc3837acae50b3f77a'');
+    VALUES (N''logging'', N''0.1.0'', N''00e68c555bcf1e1f0d3a95dc7e6fe805c77f03aea92c77d9dd104a2a2471f0eb'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8566,7 +8566,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''31c2bd032672c98ef9710708d1984e1a5e7b84cf12b76bfc3837acae50b3f77a'', NULLIF(@changes, N''''));
+    N''00e68c555bcf1e1f0d3a95dc7e6fe805c77f03aea92c77d9dd104a2a2471f0eb'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

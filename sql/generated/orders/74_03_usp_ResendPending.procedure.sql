@@ -123,7 +123,7 @@ BEGIN
     DELETE pa
     FROM [orders].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
-    WHERE pa.ConversationHandle = @handle;
+    WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded's too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;

@@ -4300,7 +4300,7 @@ BEGIN
     DELETE pa
     FROM [orders].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows, under G */
-    WHERE pa.ConversationHandle = @handle;
+    WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded''s too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -8986,10 +8986,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''be535d7363b69220c6a60f022b0624c7bb5266d7324c4d869919eaf60051b478''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''b6251a049d3fd76435b699ea0946fc57f69743e25b272153b5302bdb4f727b65''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''be535d7363b69220c6a60f022b0624c7bb5266d7324c4d869919eaf60051b478'');
+    VALUES (N''orders'', N''0.1.0'', N''b6251a049d3fd76435b699ea0946fc57f69743e25b272153b5302bdb4f727b65'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9177,7 +9177,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''be535d7363b69220c6a60f022b0624c7bb5266d7324c4d869919eaf60051b478'', NULLIF(@changes, N''''));
+    N''b6251a049d3fd76435b699ea0946fc57f69743e25b272153b5302bdb4f727b65'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

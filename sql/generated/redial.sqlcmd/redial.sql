@@ -4135,7 +4135,7 @@ BEGIN
     DELETE pa
     FROM [$(name)].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs'' rows, under G */
-    WHERE pa.ConversationHandle = @handle;
+    WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded''s too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -8763,10 +8763,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''f604942024cb1ae563f4d08864a74763644c3ad4f2bdb8f90f5106a3749f0f7f''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''9bdc59096f0e8be22ca70f0aeb3db346ab664c832a057a244ac696b4eb1f471c''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''f604942024cb1ae563f4d08864a74763644c3ad4f2bdb8f90f5106a3749f0f7f'');
+    VALUES (N''$(name)'', N''0.1.0'', N''9bdc59096f0e8be22ca70f0aeb3db346ab664c832a057a244ac696b4eb1f471c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8841,7 +8841,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''f604942024cb1ae563f4d08864a74763644c3ad4f2bdb8f90f5106a3749f0f7f'', NULLIF(@changes, N''''));
+    N''9bdc59096f0e8be22ca70f0aeb3db346ab664c832a057a244ac696b4eb1f471c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
