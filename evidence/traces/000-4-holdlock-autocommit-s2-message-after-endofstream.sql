@@ -2,12 +2,12 @@
 -- Played on the embedded broker by 2 sessions: meets 'S2 message after EndOfStream'.
 -- Scenario: spid timer article_holdlock rc autocommit, senders 1
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 51.timer:0.21x4.51.22.21x6@5e36b6a1
+-- 51.timer:0.21x4.51.22.21x6@c892b60c
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-4b29dfa08fef.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-f1b98613f9d1.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 4b29dfa08fefdb9b0e23c37b4053b7b78d078324d097fd1d7ca5d7e463c3be12
+-- file: f1b98613f9d1b3140498f53835bc69d62e69e3613c9d151b887e0c78d07b04ee
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for
@@ -47,8 +47,8 @@
 --   6. window 2: reader of InitiatorQueue: usp_SenderActivation line 54: COMMIT TRANSACTION
 --   7. window 1: sender A: usp_Send line 50: SEND ON CONVERSATION @handle MESSAGE TYPE @messageType
 --      (@messageBody)
---   8. window 2: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
---      queuing_order, conversation_handle, message_sequence_number, message_typ
+--   8. window 2: reader of TargetQueue: usp_TargetActivation line 33: SELECT @until =
+--      DATEADD(minute, 10, SYSUTCDATETIME()), @careful = CASE WHEN EXISTS (SELECT
 --   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 19: RECEIVE TOP (1)
 --      @handle = conversation_handle, @messageTypeName = message_type_name, @mess
 --  10. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 27: DELETE FROM
@@ -369,8 +369,8 @@ GO
 -- [reader s2]
 EXECUTE [audit].[usp_SenderActivation];
 GO
--- -------- steps 8 to 14: reader of TargetQueue: usp_TargetActivation line 56: RECEIVE TOP (500)
--- queuing_order, conversation_handle, message_sequence_number, message_typ
+-- -------- steps 8 to 14: reader of TargetQueue: usp_TargetActivation line 33: SELECT @until =
+-- DATEADD(minute, 10, SYSUTCDATETIME()), @careful = CASE WHEN EXISTS (SELECT
 EXECUTE explorer.Turn @turn = 4;
 GO
 -- reader of TargetQueue, by hand:

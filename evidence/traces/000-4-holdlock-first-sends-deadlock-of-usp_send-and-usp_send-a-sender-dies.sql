@@ -2,12 +2,12 @@
 -- Played on the embedded broker by 2 sessions: meets 'deadlock of usp_Send and usp_Send: a sender dies'.
 -- Scenario: spid timer article_holdlock rc transaction, warm 0, firings 0
 -- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
--- 52.51x4.52x3@82b17c6b
+-- 52.51x4.52x3@e74473eb
 --
 -- FOR A TEST DATABASE. Procedures are altered while this is played, and put back by CLEAN-UP.
--- 1. Run installation-4b29dfa08fef.sql (the explorer's --out writes it beside this script): it
+-- 1. Run installation-f1b98613f9d1.sql (the explorer's --out writes it beside this script): it
 -- makes database Redial and what the scenario needs there. Be a member of db_owner. SHA-256 of that
--- file: 4b29dfa08fefdb9b0e23c37b4053b7b78d078324d097fd1d7ca5d7e463c3be12
+-- file: f1b98613f9d1b3140498f53835bc69d62e69e3613c9d151b887e0c78d07b04ee
 -- 2. Run SETUP in any window.
 -- 3. Copy each section WINDOW n into a query window of its own and run them all; the order in which
 --    you start them does not matter. Each prints the steps it does; a window that is silent waits for

@@ -1,0 +1,66 @@
+-- L2 InitiatorQueue switched off
+-- No script for query windows: step 28 (task 22 (switches InitiatorQueue off): starts) is a task of the server's own: it takes its turn when it likes.
+-- Scenario: spid timer lock_timeout updlock rc autocommit, one sender with a dialog, its timer
+-- fires at any moment
+-- Found on the embedded broker, which is not SQL Server. To replay it there: --replay
+-- 51.timer:0.21x25.22@70173d80
+--
+-- NO SCRIPT: step 28 (task 22 (switches InitiatorQueue off): starts) is a task of the server's own:
+-- it takes its turn when it likes.
+-- * Search: the reader of the target runs in one step: it shares no lock with the senders but the
+-- queue's own
+-- * Search: S8 has nothing to say here: two messages were on one dialog cannot be
+-- * Search: L2 has nothing to say here: a transaction with messages was rolled back cannot be
+--
+-- Steps:
+--   1. window 1: sender A: usp_Send line 81: SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
+--      FROM [audit].[SessionConversations]
+--   2. server: a timer fires (ssb.timer): explorer.Ready lets it, before the first step of a window
+--   3. window 2: reader of InitiatorQueue: usp_SenderActivation line 41: RECEIVE TOP (1) @handle =
+--      conversation_handle, @messageType = message_type_name, @sequence
+--   4. window 2: reader of InitiatorQueue: usp_SenderActivation line 74: SELECT @attempts =
+--      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
+--   5. window 2: reader of InitiatorQueue: usp_RecycleInOneTransaction line 24: SELECT
+--      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
+--   6. window 2: reader of InitiatorQueue: usp_RecycleInOneTransaction line 32: DELETE sc FROM
+--      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
+--   7. window 2: reader of InitiatorQueue: usp_SenderActivation line 91: ROLLBACK TRANSACTION
+--   8. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 41: RECEIVE TOP (1)
+--      @handle = conversation_handle, @messageType = message_type_name, @sequence
+--   9. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 74: SELECT @attempts =
+--      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
+--  10. window 2: reader of InitiatorQueue (2): usp_RecycleInOneTransaction line 24: SELECT
+--      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
+--  11. window 2: reader of InitiatorQueue (2): usp_RecycleInOneTransaction line 32: DELETE sc FROM
+--      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
+--  12. window 2: reader of InitiatorQueue (2): usp_SenderActivation line 91: ROLLBACK TRANSACTION
+--  13. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 41: RECEIVE TOP (1)
+--      @handle = conversation_handle, @messageType = message_type_name, @sequence
+--  14. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 74: SELECT @attempts =
+--      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
+--  15. window 2: reader of InitiatorQueue (3): usp_RecycleInOneTransaction line 24: SELECT
+--      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
+--  16. window 2: reader of InitiatorQueue (3): usp_RecycleInOneTransaction line 32: DELETE sc FROM
+--      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
+--  17. window 2: reader of InitiatorQueue (3): usp_SenderActivation line 91: ROLLBACK TRANSACTION
+--  18. window 2: reader of InitiatorQueue (4): usp_SenderActivation line 41: RECEIVE TOP (1)
+--      @handle = conversation_handle, @messageType = message_type_name, @sequence
+--  19. window 2: reader of InitiatorQueue (4): usp_SenderActivation line 74: SELECT @attempts =
+--      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
+--  20. window 2: reader of InitiatorQueue (4): usp_RecycleInOneTransaction line 24: SELECT
+--      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
+--  21. window 2: reader of InitiatorQueue (4): usp_RecycleInOneTransaction line 32: DELETE sc FROM
+--      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
+--  22. window 2: reader of InitiatorQueue (4): usp_SenderActivation line 91: ROLLBACK TRANSACTION
+--  23. window 2: reader of InitiatorQueue (5): usp_SenderActivation line 41: RECEIVE TOP (1)
+--      @handle = conversation_handle, @messageType = message_type_name, @sequence
+--  24. window 2: reader of InitiatorQueue (5): usp_SenderActivation line 74: SELECT @attempts =
+--      pa.Attempts FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK) /* a sc
+--  25. window 2: reader of InitiatorQueue (5): usp_RecycleInOneTransaction line 24: SELECT
+--      @conversationKey = sc.ConversationKey FROM [audit].[SessionConversations] AS sc /*
+--  26. window 2: reader of InitiatorQueue (5): usp_RecycleInOneTransaction line 32: DELETE sc FROM
+--      [audit].[SessionConversations] AS sc /* The clustered key first, the Handle
+--  27. window 2: reader of InitiatorQueue (5): usp_SenderActivation line 91: ROLLBACK TRANSACTION
+--  28. window 3: task 22 (switches InitiatorQueue off): starts
+-- => L2 InitiatorQueue switched off
+
