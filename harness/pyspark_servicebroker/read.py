@@ -11,6 +11,7 @@ from redial.spark.connect import open_connection
 from redial.spark.marks import landing, present, starting
 from redial.spark.options import BatchReadOptions, Options, OptionsError
 from redial.spark.ranges import cut, range_condition
+from redial.spark.readers import known, refuse_loss
 from redial.spark.reading import COLUMNS, Range, read
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class BatchReader(DataSourceReader):
         try:
             now = present(connection, self.options)
             start = starting(now, self.options.starting_mark).mark
+            purged = known(connection, self.options)
+            if self.options.starting_mark == "earliest":
+                start = purged.gone
+            refuse_loss(self.options, start, purged)
             end = min(now.mark, starting(now, self.options.ending_mark).mark)
             parts = occupied(connection, self.options, start, end, self.options.num_partitions)
         finally:

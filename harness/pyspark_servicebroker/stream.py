@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -16,8 +17,10 @@ from pyspark_servicebroker.read import RangePartition, occupied, range_of
 from redial.spark.acknowledge import acknowledge
 from redial.spark.connect import SourceError, open_connection
 from redial.spark.marks import (
+    LOWEST,
     Offset,
     StallWatch,
+    behind_last,
     limited,
     present,
     refuse_another_database,
@@ -26,6 +29,7 @@ from redial.spark.marks import (
     waiting_behind,
 )
 from redial.spark.options import StreamReadOptions
+from redial.spark.readers import claim, keep, known
 from redial.spark.reading import read
 
 if TYPE_CHECKING:
@@ -65,7 +69,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a query without a checkpoint begins."""
         first = starting(self._present(), self.options.starting_mark)
         if self.options.reader is not None:  # from now on nothing at or above it is purged
-            acknowledge(self._connected(), self.options, first.mark)
+            first = replace(first, mark=claim(self._connected(), self.options, first.mark))
+        elif self.options.starting_mark == "earliest":
+            first = replace(first, mark=known(self._connected(), self.options).gone)
         self.last = self.last or first
         return first.to_dict()
 
@@ -80,11 +86,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             begin = starting(now, self.options.starting_mark)
         refuse_another_database(begin, now)
         self._watch(now)
-        end = min(now.mark, self.target.mark) if self.target is not None else now.mark
+        end = self._behind_last(begin, now)
         rows = self._rows(limit)
         if rows is not None and begin.mark < end:
             end = limited(self._connected(), self.options, begin.mark, end, rows)
-        self.last = Offset(now.broker, max(begin.mark, end))
+        self.last = Offset(now.broker, end)
         return self.last.to_dict()
 
     def getDefaultReadLimit(self) -> Any:
@@ -94,7 +100,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> dict[str, str]:
         """How far there are rows, for the progress report."""
-        return self._present().to_dict()
+        now = self._present()
+        begin = self.last or Offset(now.broker, LOWEST)
+        return replace(now, mark=self._behind_last(begin, now)).to_dict()
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember where this run ends."""
@@ -106,6 +114,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         now = self._present()
         for offset in (first, last):
             refuse_another_database(offset, now)
+        keep(self._connected(), self.options, first.mark)
         self.last = last if self.last is None or last.mark > self.last.mark else self.last
         parts = occupied(
             self._connected(), self.options, first.mark, last.mark, self.options.num_partitions
@@ -136,6 +145,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if limit is None:
             return self.options.max_messages_per_trigger
         return getattr(limit, "max_rows", None)
+
+    def _behind_last(self, begin: Offset, now: Offset) -> int:
+        """Where the rows end that may be read now."""
+        end = min(now.mark, self.target.mark) if self.target is not None else now.mark
+        return behind_last(self._connected(), self.options, begin.mark, end)
 
     def _connected(self) -> Any:
         if self.connection is None:

@@ -155,7 +155,7 @@ def run(step: Step) -> Found:
     from redial.spark.audit import audit
     from redial.spark.audit_page import write_page
     from redial.spark.judging import Rules
-    from redial.spark.land import Landing, acknowledger, follow, start
+    from redial.spark.land import Landed, Landing, follow, start
     from redial.spark.session import spark_session
     from redial.spark.sources import Sources, ask, files
     from redial.spark.tables import table
@@ -171,9 +171,9 @@ def run(step: Step) -> Found:
         "reader": "redial-demo",
         "numPartitions": str(PARTITIONS),
     }
-    landing = Landing(table("parquet", step.path), acknowledger(options))
+    landing, landed = Landing(table("parquet", step.path)), Landed()
     source = spark.readStream.format("servicebroker").options(**options).load()
-    follow(start(source, landing, f"{step.path}/_checkpoint"))
+    follow(start(source, landing, f"{step.path}/_checkpoint"), landed)
     written = files(spark, step.path)
     delays = _delays(written, config.message_types[0].name)
     report = audit(
@@ -187,7 +187,7 @@ def run(step: Step) -> Found:
     spark.stop()
     return {
         "rows": sum(rows for _, rows, _, _ in delays),
-        "batches": landing.batches,
+        "batches": landed.batches,
         "delays": [(carrier, n, mean) for carrier, _, n, mean in delays if n],
         "verdict": report.verdict(),
         "clean": report.clean,

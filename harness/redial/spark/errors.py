@@ -6,6 +6,9 @@ import re
 import sys
 from collections.abc import Callable
 
+LONGEST = 2000
+"""Characters of Spark's words that are shown: ours, with their next step, are shorter."""
+
 
 class PipelineError(RuntimeError):
     """what: the object concerned. why: the cause. next: what helps."""
@@ -33,4 +36,4 @@ def reason(log: str) -> str:
     """The line of Spark's words that says most: the innermost cause, else the last line."""
     causes = re.findall(r"(?m)^(?:Caused by: |: )?([\w.$]+(?:Exception|Error): .*)$", log)
     lines = log.strip().splitlines()
-    return (causes[-1] if causes else lines[-1] if lines else "it said nothing")[:400]
+    return (causes[-1] if causes else lines[-1] if lines else "it said nothing")[:LONGEST]

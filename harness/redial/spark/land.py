@@ -9,23 +9,27 @@ docs/pipeline.md: operation, restart, retention.
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from redial.spark.errors import PipelineError, reason, status_of
-from redial.spark.properties import QUERY_PROPERTY
 from redial.spark.tables import KINDS, Table, table
-from redial.spark.totals import total_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-MARK = "mark"
-"""Column of the source with a row's rowversion."""
+    from redial.spark.options import StreamReadOptions
+
+LOOK = 1
+"""Seconds between two looks at a query's progress."""
+READER_LONGEST = 128
+"""Characters of LandingAcknowledged.Reader."""
 
 Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 """Called with the point, the batch and its rows; returns the rows. Tests stop a job with it."""
@@ -33,49 +37,54 @@ Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 
 @dataclass
 class Landing:
-    """Writes micro-batches to a table and acknowledges each after it is written."""
+    """Writes micro-batches to a table. Over Spark Connect a copy of it does, in the server."""
 
     target: Table
-    acknowledge: Callable[[int], None] | None = None
-    """Told a mark below which every row is in the table; None: nobody is."""
     hook: Hook = lambda point, batch, rows: rows
+
+    def land(self, rows: DataFrame, batch: int, checkpoint: str) -> None:
+        """One micro-batch, with one action: Spark reads the source anew for each."""
+        rows = self.hook("before the write", batch, rows)
+        self.target.write(rows, lambda: query_of(rows, checkpoint), batch)
+        self.hook("after the write", batch, rows)
+
+
+@dataclass
+class Landed:
+    """What a run has landed, as Spark's progress says; ``mark``: every row below is in the table."""
+
     batches: int = 0
     rows: int = 0
-    mark: int = field(default=0)
-    """batches, rows, mark: what this process has landed."""
+    mark: int | None = None
+    seen: int = -1
+    """The last batch that was counted."""
+    say: Callable[[str], None] = lambda text: None
+    """Told of each."""
 
-    def land(self, rows: DataFrame, batch: int) -> None:
-        """One micro-batch, with one action: Spark reads the source anew for each."""
-        from pyspark.sql import Observation
-        from pyspark.sql import functions as f
+    def count(self, query: StreamingQuery) -> None:
+        """Batches that have ended since the last look; Spark keeps a hundred of them."""
+        for one in query.recentProgress:
+            if one["batchId"] <= self.seen or not one["numInputRows"]:
+                continue
+            self.seen = one["batchId"]
+            self.batches += 1
+            self.rows += one["numInputRows"]
+            end = one["sources"][0]["endOffset"]
+            end = json.loads(end) if isinstance(end, str) else end
+            if isinstance(end, dict) and "mark" in end:
+                self.mark = int(end["mark"], 16)
+            self.say(f"batch {self.seen} written: {one['numInputRows']:,} rows")
 
-        # The id under which the checkpoint knows this query; a restart keeps it.
-        query = rows.sparkSession.sparkContext.getLocalProperty(QUERY_PROPERTY)
-        if query is None:
-            raise PipelineError(
-                self.target.path,
-                f"Spark gives the batch no {QUERY_PROPERTY}, without which nobody can tell whose "
-                "the table is",
-                "foreachBatch of a streaming query",
-            )
-        rows = self.hook("before the write", batch, rows)
-        seen = Observation()
-        counted = rows.observe(seen, f.count(f.lit(1)).alias("rows"), f.max(MARK).alias("mark"))
-        written = self.target.write(counted, query, batch)
-        self.hook("after the write", batch, rows)
-        self.batches += 1
-        if written:
-            self.rows += seen.get.get("rows") or 0
-        last = (
-            seen.get.get("mark")
-            if written
-            else total_of(rows.agg(f.max(MARK)), f"the last mark of batch {batch}")[0]
+
+def query_of(rows: DataFrame, checkpoint: str) -> str:
+    """The id under which a checkpoint knows its query; a restart keeps it. Spark writes it there
+    before the first batch, and each session can read it, over Connect too."""
+    line = rows.sparkSession.read.text(f"{checkpoint}/metadata").first()
+    if line is None:
+        raise PipelineError(
+            f"{checkpoint}/metadata", "is empty, so nobody can tell whose the table is", "a backup"
         )
-        if last is not None:
-            self.mark = int.from_bytes(last, "big") + 1
-            if self.acknowledge is not None:
-                self.acknowledge(self.mark)
-        self.hook("after the acknowledgement", batch, rows)
+    return str(json.loads(line[0])["id"])
 
 
 def start(
@@ -92,15 +101,40 @@ def start(
         if every is None
         else writer.trigger(processingTime=f"{every} seconds")
     )
-    return writer.foreachBatch(landing.land).start()
+
+    def land(rows: DataFrame, batch: int) -> None:
+        landing.land(rows, batch, checkpoint)
+
+    return writer.foreachBatch(land).start()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; the exit status is returned."""
-    from redial.spark.audit import configuration
+    from redial.spark.options import StreamReadOptions, parse
     from redial.spark.session import spark_session
 
     chosen = _parser().parse_args(arguments)
+    options = options_of(chosen)
+    parsed = parse(StreamReadOptions, options)
+    landing = Landing(table(chosen.kind, chosen.to))
+    checkpoint = chosen.checkpoint or f"{landing.target.path}/_checkpoint"
+    spark = spark_session("redial-landing")
+    source = spark.readStream.format("servicebroker").options(**options).load()
+    landed = Landed(say=lambda text: print(text, flush=True))
+    while True:
+        had = landed.batches
+        follow(start(source, landing, checkpoint, chosen.every), landed)
+        if chosen.every is not None or lands_all() or landed.batches == had:
+            break
+    if landed.mark is not None and parsed.reader is not None:
+        tell(parsed, landed.mark)
+    up_to = "nothing new" if landed.mark is None else f"up to mark 0x{landed.mark:016X}"
+    print(f"{landed.rows:,} rows in {landed.batches:,} batches to {landing.target.path}, {up_to}")
+    return 0
+
+
+def options_of(chosen: argparse.Namespace) -> dict[str, str]:
+    """Of the data source. Raises PipelineError."""
     server = chosen.server or os.environ.get("REDIAL_SERVER")
     if not server:
         raise PipelineError(
@@ -108,31 +142,47 @@ def main(arguments: list[str] | None = None) -> int:
             "no database is named",
             "--server or REDIAL_SERVER with an ODBC connection string",
         )
-    config = configuration(chosen.config)
     options = {
         "odbc": server,
-        "schema": config.schema_name,
+        "schema": chosen.schema or schema_of(chosen.config),
         "startingMark": chosen.starting_mark,
         "numPartitions": str(chosen.partitions),
+        "failOnDataLoss": "false" if chosen.go_on_after_loss else "true",
     }
     if chosen.max_rows is not None:
         options["maxMessagesPerTrigger"] = str(chosen.max_rows)
-    if chosen.reader:
-        options["reader"] = chosen.reader
-    landing = Landing(table(chosen.kind, chosen.to), acknowledger(options), _tell)
-    checkpoint = chosen.checkpoint or f"{landing.target.path}/_checkpoint"
-    spark = spark_session("redial-landing")
-    source = spark.readStream.format("servicebroker").options(**options).load()
-    while True:
-        had = landing.batches
-        follow(start(source, landing, checkpoint, chosen.every))
-        if chosen.every is not None or lands_all() or landing.batches == had:
-            break
-    print(
-        f"{landing.rows:,} rows in {landing.batches:,} batches to {landing.target.path}, "
-        f"up to mark 0x{landing.mark:016X}"
-    )
-    return 0
+    reader = reader_of(chosen.to) if chosen.reader is None else chosen.reader
+    if reader:
+        options["reader"] = reader
+    return options
+
+
+def schema_of(config: str) -> str:
+    """Schema of a configuration. Raises PipelineError."""
+    from redial.spark.audit import configuration
+
+    return configuration(config).schema_name
+
+
+def reader_of(path: str) -> str:
+    """The reader's name of a table's job: one for each table, as a table belongs to one query."""
+    name = f"redial-landing {path.rstrip('/')}"
+    if len(name) <= READER_LONGEST:
+        return name
+    return f"redial-landing {hashlib.sha256(path.rstrip('/').encode()).hexdigest()} {path[-30:]}"
+
+
+def tell(options: StreamReadOptions, mark: int) -> None:
+    """Acknowledge the last batch too: Spark has committed it, and tells a source only when it plans
+    another."""
+    from redial.spark.acknowledge import acknowledge
+    from redial.spark.connect import open_connection
+
+    connection = open_connection(options)
+    try:
+        acknowledge(connection, options, mark)
+    finally:
+        connection.close()
 
 
 def lands_all() -> bool:
@@ -144,48 +194,24 @@ def lands_all() -> bool:
     return find_spec("pyspark.sql.streaming.datasource") is not None
 
 
-def acknowledger(options: dict[str, str]) -> Callable[[int], None] | None:
-    """Tells the server how far the job is, over a connection of its own each time; None when the
-    options name no reader."""
-    if "reader" not in options:
-        return None
-    from redial.spark.acknowledge import acknowledge
-    from redial.spark.connect import open_connection
-    from redial.spark.options import StreamReadOptions, parse
-
-    parsed = parse(StreamReadOptions, options)
-
-    def tell(mark: int) -> None:
-        connection = open_connection(parsed)
-        try:
-            acknowledge(connection, parsed, mark)
-        finally:
-            connection.close()
-
-    return tell
-
-
-def follow(query: StreamingQuery) -> None:
-    """Wait for the query's end; an interrupt stops it between batches. Raises PipelineError."""
+def follow(query: StreamingQuery, landed: Landed | None = None) -> None:
+    """Wait for the query's end and count what it lands; an interrupt stops it between batches.
+    Raises PipelineError."""
     from pyspark.errors import StreamingQueryException
 
+    landed = landed or Landed()
     try:
-        query.awaitTermination()
+        while not query.awaitTermination(LOOK):
+            landed.count(query)
     except KeyboardInterrupt:
         query.stop()
     except StreamingQueryException as error:
+        why, _, advice = reason(str(error)).partition(". Next: ")
+        again = "start it again with the same checkpoint: it goes on where it was"
         raise PipelineError(
-            "landing",
-            reason(str(error)),
-            "remove the cause and start it again with the same checkpoint: it goes on where it was",
+            "landing", why, f"{advice or 'remove the cause'}; then {again}"
         ) from None
-
-
-def _tell(point: str, batch: int, rows: DataFrame) -> DataFrame:
-    """One line per batch."""
-    if point == "after the acknowledgement":
-        print(f"batch {batch} written", flush=True)
-    return rows
+    landed.count(query)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -202,7 +228,11 @@ def _parser() -> argparse.ArgumentParser:
         default="parquet",
         help="delta: with deltalake from PyPI; delta-spark: where the cluster has it",
     )
-    add("--config", default="audit", help="name of a file in sql/configs, or a path; default audit")
+    add(
+        "--schema",
+        help="schema of the configuration in the database, such as audit; no file needed",
+    )
+    add("--config", default="audit", help="instead: name of a file in sql/configs, or a path")
     add("--server", help="ODBC connection string of the database; also from REDIAL_SERVER")
     add("--checkpoint", help="default: _checkpoint in the table's directory")
     add(
@@ -213,9 +243,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--reader",
-        default="redial-landing",
-        help="name under which usp_AcknowledgeLanding hears "
-        "how far the job is, one for each table; '' for none: then nothing may be purged",
+        help="name under which usp_AcknowledgeLanding hears how far the job is; default: one for "
+        "each table, by its path; '' for none: then a purge may pass this job",
+    )
+    add(
+        "--go-on-after-loss",
+        action="store_true",
+        help="where a purge has taken rows this job had not landed, warn and land the rest; default: "
+        "fail, and name them",
     )
     add("--max-rows", type=int, help="rows of one batch, at most (Spark 4.2 and later)")
     add("--partitions", type=int, default=2, help="ranges read side by side; default 2")

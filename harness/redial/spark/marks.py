@@ -16,7 +16,7 @@ from typing import Any
 from redial.quoting import quote_name
 from redial.spark.connect import SourceError, told
 from redial.spark.options import Options
-from redial.spark.ranges import mark_literal
+from redial.spark.ranges import mark_literal, range_condition
 
 LOWEST = 0
 
@@ -95,11 +95,24 @@ def refuse_another_database(stored: Offset, now: Offset) -> None:
         )
 
 
+def behind_last(connection: Any, options: Options, start: int, end: int) -> int:
+    """The mark behind the last row of ``start`` <= rv < ``end``; ``start`` if there is none.
+
+    The database's mark counts every change of every table: an offset that followed it would make a
+    batch without rows of each.
+    """
+    (last,) = connection.execute(
+        f"SELECT MAX(l.RowVersion) FROM {landing(options)} AS l "
+        f"WHERE {range_condition(start, end, 'l.RowVersion')};"
+    ).fetchone()
+    return start if last is None else int.from_bytes(bytes(last), "big") + 1
+
+
 def limited(connection: Any, options: Options, start: int, end: int, rows: int) -> int:
     """The mark below which at most ``rows`` rows from ``start`` lie; ``end`` for fewer."""
     found = connection.execute(
         f"SELECT l.RowVersion FROM {landing(options)} AS l "
-        f"WHERE l.RowVersion >= {mark_literal(start)} AND l.RowVersion < {mark_literal(end)} "
+        f"WHERE {range_condition(start, end, 'l.RowVersion')} "
         f"ORDER BY l.RowVersion OFFSET {int(rows)} ROWS FETCH NEXT 1 ROWS ONLY;"
     ).fetchone()
     return end if found is None else int.from_bytes(bytes(found[0]), "big")

@@ -129,6 +129,11 @@ class ReadOptions(Options):
         description="fail, or null: body is NULL and body_bytes tells its length",
     )
 
+    fail_on_data_loss: bool = Field(
+        default=True,
+        description="true, false; true: fails when rows between the marks were removed",
+    )
+
     @field_validator("starting_mark")
     @classmethod
     def _starting_mark(cls, value: str) -> str:

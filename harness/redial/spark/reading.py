@@ -15,6 +15,7 @@ from redial.spark.connect import SourceError, open_connection, told
 from redial.spark.marks import landing
 from redial.spark.options import ReadOptions
 from redial.spark.ranges import range_condition
+from redial.spark.readers import known, refuse_loss
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,12 +75,14 @@ def select(options: ReadOptions, part: Range) -> str:
 
 
 def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
-    """The rows of one range, on a connection of its own. Raises SourceError."""
+    """The rows of one range, on a connection of its own. Raises SourceError, also when a purge took
+    some of them meanwhile."""
     if part.start >= part.end:
         return
     connection = open_connection(options)
     try:
         yield from batches(connection.execute(select(options, part)), options)
+        refuse_loss(options, part.start, known(connection, options))
     except SourceError:
         raise
     except Exception as error:  # whichever driver's; its text has no secret

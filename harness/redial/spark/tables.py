@@ -9,6 +9,7 @@ counts its batches from 0 again and would take them for batches of the first (F-
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,16 +40,17 @@ class Table(ABC):
         self.path = path.rstrip("/")
         self._owned: str | None = None
 
-    def write(self, rows: DataFrame, query: str, batch: int) -> bool:
-        """Make the table hold this batch's rows once; False when they are there already and nothing
-        was done. Raises PipelineError when the table is another query's."""
-        if self._owned != query:
-            self._claim(rows.sparkSession, query)
-            self._owned = query
-        return self._write(dated(rows), query, batch)
+    def write(self, rows: DataFrame, query: Callable[[], str], batch: int) -> None:
+        """Make the table hold this batch's rows once. query: asked for its id, once. Raises
+        PipelineError when the table is another query's."""
+        if self._owned is None:
+            found = query()
+            self._claim(rows.sparkSession, found)
+            self._owned = found
+        self._write(dated(rows), self._owned, batch)
 
     @abstractmethod
-    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+    def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         """One batch; again with the same rows changes nothing."""
 
     def _claim(self, spark: SparkSession, query: str) -> None:
@@ -79,10 +81,9 @@ class ParquetTable(Table):
     """PATH/batch=N/landed_date=D/*.parquet. A batch is whole when batch=N/_SUCCESS is there; a
     reader that looks before that may see a part of it."""
 
-    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+    def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         target = f"{self.path}/batch={batch}"
         rows.write.mode("overwrite").partitionBy(DATE).parquet(target)
-        return True
 
 
 class DeltaTable(Table):
@@ -90,17 +91,17 @@ class DeltaTable(Table):
     library. The transaction log holds (query, batch) with each commit, so a batch that is run again
     is passed over (F-451)."""
 
-    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+    def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         from deltalake import CommitProperties, Transaction, write_deltalake
         from deltalake import DeltaTable as Written
 
         if Written.is_deltatable(self.path):
             last = Written(self.path).transaction_version(query)
             if last is not None and last >= batch:
-                return False
+                return
         arrow = rows.toArrow()
         if not arrow.num_rows:
-            return True
+            return
         write_deltalake(
             self.path,
             arrow,
@@ -108,13 +109,13 @@ class DeltaTable(Table):
             partition_by=[DATE],
             commit_properties=CommitProperties(app_transactions=[Transaction(query, batch)]),
         )
-        return True
+        return
 
 
 class DeltaSparkTable(Table):
     """A Delta table written by delta-spark, where the cluster has it (its wheel has no jar)."""
 
-    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+    def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         (
             rows.write.format("delta")
             .mode("append")
@@ -123,7 +124,6 @@ class DeltaSparkTable(Table):
             .option("txnVersion", batch)
             .save(self.path)
         )
-        return True
 
 
 KINDS: dict[str, type[Table]] = {

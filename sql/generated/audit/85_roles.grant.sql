@@ -66,8 +66,9 @@ GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[Migration] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[Setting] TO [audit_operator];
-/* Readers say how far they are; operators purge what all have read. */
+/* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_reader];
+GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLanding] TO [audit_operator];

@@ -66,8 +66,9 @@ GRANT SELECT ON OBJECT::[etl].[Gate] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[OperatorLog] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[Migration] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[Setting] TO [etl_operator];
-/* Readers say how far they are; operators purge what all have read. */
+/* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[etl].[usp_AcknowledgeLanding] TO [etl_reader];
+GRANT SELECT ON OBJECT::[etl].[LandingAcknowledged] TO [etl_reader];
 GRANT SELECT ON OBJECT::[etl].[LandingAcknowledged] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_AcknowledgeLanding] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeInbox] TO [etl_operator];

@@ -66,8 +66,9 @@ GRANT SELECT ON OBJECT::[logging].[Gate] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[OperatorLog] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[Migration] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[Setting] TO [logging_operator];
-/* Readers say how far they are; operators purge what all have read. */
+/* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_AcknowledgeLanding] TO [logging_reader];
+GRANT SELECT ON OBJECT::[logging].[LandingAcknowledged] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[LandingAcknowledged] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_AcknowledgeLanding] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLanding] TO [logging_operator];

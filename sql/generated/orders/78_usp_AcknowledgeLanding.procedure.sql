@@ -27,6 +27,7 @@ BEGIN
   @reader    name of the reader, 1 to 128 characters
   @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
   @forget    1: forget this reader, @upTo is not used
+LandingAcknowledged has the readers, and in row usp_PurgeLanding the mark below which rows may be gone.
 RowVersion says which rows are new, not their order: order a conversation by MessageSequence (F-365).
 Take the mark before you read, read rows below it, then acknowledge it:
   DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
@@ -37,6 +38,8 @@ Take the mark before you read, read rows below it, then acknowledge it:
 
     IF ISNULL(@reader, N'') = N''
         SET @errors = @errors + N'@reader must be a name of 1 to 128 characters. ';
+    IF @reader = N'usp_PurgeLanding'
+        SET @errors = @errors + N'@reader must not be usp_PurgeLanding: its row says what was purged. ';
     IF @forget IS NULL
         SET @errors = @errors + N'@forget must be 0 or 1. ';
     IF @forget = 0 AND @upTo IS NULL

@@ -58,7 +58,10 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
 
     DECLARE @below binary(8);
     DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
-    SELECT TOP (1) @below = la.UpTo FROM [orders].[LandingAcknowledged] AS la ORDER BY la.UpTo;
+    SELECT TOP (1) @below = la.UpTo
+    FROM [orders].[LandingAcknowledged] AS la
+    WHERE la.Reader <> N'usp_PurgeLanding'      /* its own row, see below */
+    ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
         SET @below = @upTo;
     IF @below IS NULL
@@ -73,6 +76,8 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
 
     DECLARE @from binary(8) = 0x0000000000000000;
     DECLARE @deleted int = 0;
+    DECLARE @gone binary(8);
+    DECLARE @stop bit = 0;
     DECLARE @keys TABLE (RowVersion binary(8) NOT NULL PRIMARY KEY, LandedUtc datetime2(3) NOT NULL);
 
     /* What is not committed yet is behind this, and is young. */
@@ -83,7 +88,8 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
 
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
-    WHILE @found > 0
+    SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge's row */
+    WHILE @found > 0 AND @stop = 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -102,6 +108,36 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
             SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
         ELSE
         BEGIN
+            /* What goes is told before it goes, beside a look at the readers. A reader that comes writes its
+               row first and then reads this one by a lock: so one of the two sees the other. */
+            SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
+            BEGIN TRY
+                BEGIN TRANSACTION;
+                UPDATE la
+                SET UpTo = CASE WHEN la.UpTo < @gone THEN @gone ELSE la.UpTo END, ChangedUtc = SYSUTCDATETIME()
+                FROM [orders].[LandingAcknowledged] AS la
+                    WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this one row */
+                WHERE la.Reader = N'usp_PurgeLanding' AND @gone IS NOT NULL;
+                IF @@ROWCOUNT = 0 AND @gone IS NOT NULL
+                    INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo) VALUES (N'usp_PurgeLanding', @gone);
+                IF EXISTS (SELECT 1 FROM [orders].[LandingAcknowledged] AS la
+                           WHERE la.UpTo < @gone AND la.Reader <> N'usp_PurgeLanding')
+                    SET @stop = 1;      /* came after the mark above was taken, or went back */
+                IF @stop = 1
+                    ROLLBACK TRANSACTION;
+                ELSE
+                    COMMIT TRANSACTION;
+            END TRY
+            BEGIN CATCH
+                IF XACT_STATE() <> 0
+                    ROLLBACK TRANSACTION;
+                IF ERROR_NUMBER() <> 1222
+                    THROW;
+                SET @stop = 1;          /* a reader is just being written: the next run goes on */
+            END CATCH;
+            IF @stop = 1
+                BREAK;
+
             DELETE l
             FROM [orders].[Landing] AS l
                 /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
@@ -114,6 +150,8 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
         IF @Debug = 1
             PRINT CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
     END;
+    IF @Debug = 1 AND @stop = 1
+        PRINT N'Ended early: a reader has come, or is just being written.';
 
     IF @WhatIf = 0 AND @rows > 0
         INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)

@@ -66,8 +66,9 @@ GRANT SELECT ON OBJECT::[orders].[Gate] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[OperatorLog] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[Migration] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[Setting] TO [orders_operator];
-/* Readers say how far they are; operators purge what all have read. */
+/* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_AcknowledgeLanding] TO [orders_reader];
+GRANT SELECT ON OBJECT::[orders].[LandingAcknowledged] TO [orders_reader];
 GRANT SELECT ON OBJECT::[orders].[LandingAcknowledged] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_AcknowledgeLanding] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeLanding] TO [orders_operator];

@@ -914,7 +914,8 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_LandingAcknowledged.table.sql', 4, N'table', N'[orders].[LandingAcknowledged]',
 N'/* How far each reader of Landing has got: rows below the least of these marks may be purged. UpTo is
-   a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. */
+   a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. Reader
+   usp_PurgeLanding is the purge itself: rows below its mark may be gone, which a reader compares. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[orders].[LandingAcknowledged]'', N''U'') IS NULL
 BEGIN
@@ -6422,6 +6423,7 @@ BEGIN
   @reader    name of the reader, 1 to 128 characters
   @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
   @forget    1: forget this reader, @upTo is not used
+LandingAcknowledged has the readers, and in row usp_PurgeLanding the mark below which rows may be gone.
 RowVersion says which rows are new, not their order: order a conversation by MessageSequence (F-365).
 Take the mark before you read, read rows below it, then acknowledge it:
   DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
@@ -6432,6 +6434,8 @@ Take the mark before you read, read rows below it, then acknowledge it:
 
     IF ISNULL(@reader, N'''') = N''''
         SET @errors = @errors + N''@reader must be a name of 1 to 128 characters. '';
+    IF @reader = N''usp_PurgeLanding''
+        SET @errors = @errors + N''@reader must not be usp_PurgeLanding: its row says what was purged. '';
     IF @forget IS NULL
         SET @errors = @errors + N''@forget must be 0 or 1. '';
     IF @forget = 0 AND @upTo IS NULL
@@ -7065,7 +7069,10 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
 
     DECLARE @below binary(8);
     DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
-    SELECT TOP (1) @below = la.UpTo FROM [orders].[LandingAcknowledged] AS la ORDER BY la.UpTo;
+    SELECT TOP (1) @below = la.UpTo
+    FROM [orders].[LandingAcknowledged] AS la
+    WHERE la.Reader <> N''usp_PurgeLanding''      /* its own row, see below */
+    ORDER BY la.UpTo;
     IF @below IS NULL OR @upTo < @below
         SET @below = @upTo;
     IF @below IS NULL
@@ -7080,6 +7087,8 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
 
     DECLARE @from binary(8) = 0x0000000000000000;
     DECLARE @deleted int = 0;
+    DECLARE @gone binary(8);
+    DECLARE @stop bit = 0;
     DECLARE @keys TABLE (RowVersion binary(8) NOT NULL PRIMARY KEY, LandedUtc datetime2(3) NOT NULL);
 
     /* What is not committed yet is behind this, and is young. */
@@ -7090,7 +7099,8 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
 
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
-    WHILE @found > 0
+    SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
+    WHILE @found > 0 AND @stop = 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -7109,6 +7119,36 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
             SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
         ELSE
         BEGIN
+            /* What goes is told before it goes, beside a look at the readers. A reader that comes writes its
+               row first and then reads this one by a lock: so one of the two sees the other. */
+            SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
+            BEGIN TRY
+                BEGIN TRANSACTION;
+                UPDATE la
+                SET UpTo = CASE WHEN la.UpTo < @gone THEN @gone ELSE la.UpTo END, ChangedUtc = SYSUTCDATETIME()
+                FROM [orders].[LandingAcknowledged] AS la
+                    WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this one row */
+                WHERE la.Reader = N''usp_PurgeLanding'' AND @gone IS NOT NULL;
+                IF @@ROWCOUNT = 0 AND @gone IS NOT NULL
+                    INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo) VALUES (N''usp_PurgeLanding'', @gone);
+                IF EXISTS (SELECT 1 FROM [orders].[LandingAcknowledged] AS la
+                           WHERE la.UpTo < @gone AND la.Reader <> N''usp_PurgeLanding'')
+                    SET @stop = 1;      /* came after the mark above was taken, or went back */
+                IF @stop = 1
+                    ROLLBACK TRANSACTION;
+                ELSE
+                    COMMIT TRANSACTION;
+            END TRY
+            BEGIN CATCH
+                IF XACT_STATE() <> 0
+                    ROLLBACK TRANSACTION;
+                IF ERROR_NUMBER() <> 1222
+                    THROW;
+                SET @stop = 1;          /* a reader is just being written: the next run goes on */
+            END CATCH;
+            IF @stop = 1
+                BREAK;
+
             DELETE l
             FROM [orders].[Landing] AS l
                 /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
@@ -7121,6 +7161,8 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
         IF @Debug = 1
             PRINT CONCAT(@deleted, N'' rows deleted, '', @rows, N'' in all'');
     END;
+    IF @Debug = 1 AND @stop = 1
+        PRINT N''Ended early: a reader has come, or is just being written.'';
 
     IF @WhatIf = 0 AND @rows > 0
         INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
@@ -8664,8 +8706,9 @@ GRANT SELECT ON OBJECT::[orders].[Gate] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[OperatorLog] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[Migration] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[Setting] TO [orders_operator];
-/* Readers say how far they are; operators purge what all have read. */
+/* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_AcknowledgeLanding] TO [orders_reader];
+GRANT SELECT ON OBJECT::[orders].[LandingAcknowledged] TO [orders_reader];
 GRANT SELECT ON OBJECT::[orders].[LandingAcknowledged] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_AcknowledgeLanding] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeLanding] TO [orders_operator];
@@ -8986,10 +9029,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''b6251a049d3fd76435b699ea0946fc57f69743e25b272153b5302bdb4f727b65''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''8722c0d21027cdde1d27dc030a12649379bed02d157ab451776d52e314c61b30''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''b6251a049d3fd76435b699ea0946fc57f69743e25b272153b5302bdb4f727b65'');
+    VALUES (N''orders'', N''0.1.0'', N''8722c0d21027cdde1d27dc030a12649379bed02d157ab451776d52e314c61b30'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9177,7 +9220,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''b6251a049d3fd76435b699ea0946fc57f69743e25b272153b5302bdb4f727b65'', NULLIF(@changes, N''''));
+    N''8722c0d21027cdde1d27dc030a12649379bed02d157ab451776d52e314c61b30'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

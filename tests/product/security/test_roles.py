@@ -60,7 +60,6 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "PoisonAttempt",
         "DeploymentHistory",
         "DeploymentAttempt",
-        "LandingAcknowledged",
         "OperatorLog",
         "Migration",
         "Setting",
@@ -75,6 +74,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         right={OPERATOR: SELECT},
     ),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
+    "LandingAcknowledged": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},
     "vw_Unlanded": {OPERATOR: SELECT, READER: SELECT},
     # tables a sender or a reader of a queue locks: through our procedures only

@@ -139,6 +139,85 @@ def test_a_row_somebody_reads_is_left_for_the_next_run(lab):
     assert lab.bodies() == []
 
 
+def gone_below(lab: Lab) -> bytes | None:
+    """The purge's own row: rows below this mark may be gone."""
+    rows = lab.rows(
+        "SELECT UpTo FROM audit.LandingAcknowledged WHERE Reader = N'usp_PurgeLanding';"
+    )
+    return bytes(rows[0][0]) if rows else None
+
+
+def test_what_is_gone_is_told_and_never_taken_back(lab):
+    landed(lab, "0x01", "0x02")
+    acknowledge(lab)
+    affected(lab, "@WhatIf = 0")
+    assert gone_below(lab) is None, "nothing was old enough"
+    lab.advance(31 * DAY)
+    affected(lab, "@WhatIf = 1")
+    assert gone_below(lab) is None, "nothing went"
+    highest = int.from_bytes(bytes(lab.sa.value("(SELECT MAX(RowVersion) FROM audit.Landing)")))
+    affected(lab, "@batch = 1, @WhatIf = 0")
+    told = (highest + 1).to_bytes(8)
+    assert gone_below(lab) == told
+    affected(lab, "@WhatIf = 0")
+    assert gone_below(lab) == told
+
+
+def test_the_purges_own_row_is_nobodys_to_change(lab):
+    call = "EXECUTE audit.usp_AcknowledgeLanding @reader = N'usp_PurgeLanding', "
+    assert lab.sa.fail(call + "@upTo = 0x01;") == 50183
+    assert lab.sa.fail(call + "@forget = 1;") == 50183
+
+
+def meets_the_purge(lab: Lab, sql: str) -> tuple[Client, Client]:
+    """1 the purge has taken its mark and waits for its own row, which somebody reads; 2 ``sql`` is
+    run; 3 the purge goes on. The purge, and who ran ``sql``."""
+    landed(lab, "0x01")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    affected(lab, "@WhatIf = 0")
+    landed(lab, "0x02")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    looker, purge, reader = Client(lab), Client(lab), Client(lab)
+    looker.execute(
+        "BEGIN TRANSACTION; SELECT UpTo FROM audit.LandingAcknowledged WITH (REPEATABLEREAD) "
+        "WHERE Reader = N'usp_PurgeLanding';"
+    )
+    purge.submit(PURGE + "@WhatIf = 0, @Debug = 1;")
+    assert not purge.out.finished
+    reader.submit(sql)
+    looker.execute("COMMIT TRANSACTION;")
+    lab.advance(2)
+    assert purge.out.finished and purge.errors == []
+    assert reader.out.finished and reader.errors == []
+    return purge, reader
+
+
+COMES = "EXECUTE audit.usp_AcknowledgeLanding @reader = N'zoe', @upTo = 0x0000000000000000;"
+GOES_BACK = "EXECUTE audit.usp_AcknowledgeLanding @reader = N'lake', @upTo = 0x0000000000000000;"
+
+
+@pytest.mark.parametrize("sql", [COMES, GOES_BACK, "BEGIN TRANSACTION; " + GOES_BACK])
+def test_a_reader_that_comes_or_goes_back_while_it_runs_is_not_passed(lab, sql):
+    """The third is not committed yet: it is waited for a second, and then the next run's."""
+    purge, reader = meets_the_purge(lab, sql)
+    assert purge.out.result_sets[-1].rows[0][3] == 0
+    assert any("Ended early" in m.text for m in purge.out.messages)
+    assert lab.bodies() == [b"\x02"]
+    if "BEGIN" in sql:
+        reader.execute("COMMIT TRANSACTION;")
+    mark = lab.sa.value("(SELECT RowVersion FROM audit.Landing)")
+    assert gone_below(lab) <= bytes(mark), "what stays was never told to be gone"
+
+
+def test_a_reader_whose_place_the_purge_keeps_finds_out_what_went(lab):
+    """Its name is just before the purge's: it waits, and is written when the purge has told."""
+    meets_the_purge(lab, COMES.replace("zoe", "late"))
+    assert lab.bodies() == []
+    assert gone_below(lab) > bytes(8)
+
+
 def misdate(lab: Lab, count: int, days: int) -> None:
     """That many rows in front of all others, dated by a clock that was ahead."""
     lab.sa.execute(

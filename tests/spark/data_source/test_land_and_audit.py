@@ -87,7 +87,7 @@ def test_every_message_is_landed_and_acknowledged(spark, shop, landed):
         json.dumps({"n": n}) for n in range(2 * EACH) for _ in KEYS
     )
     assert shop.value("MAX(l.RowVersion) FROM orders.Landing AS l") < shop.value(
-        "la.UpTo FROM orders.LandingAcknowledged AS la WHERE la.Reader = N'redial-landing'"
+        f"la.UpTo FROM orders.LandingAcknowledged AS la WHERE la.Reader = N'redial-landing {landed}'"
     )
 
 

@@ -38,5 +38,5 @@ def killing(point: str):
 if __name__ == "__main__":
     source, target, kind, checkpoint, point = sys.argv[1:]
     spark = spark_session("killed", settings=SMALL)
-    landing = Landing(table(kind, target), None, killing(point))
+    landing = Landing(table(kind, target), killing(point))
     follow(start(stream(spark, source), landing, checkpoint))
