@@ -109,7 +109,6 @@ class DeltaTable(Table):
             partition_by=[DATE],
             commit_properties=CommitProperties(app_transactions=[Transaction(query, batch)]),
         )
-        return
 
 
 class DeltaSparkTable(Table):
