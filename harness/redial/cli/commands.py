@@ -22,13 +22,16 @@ from redial.cli.deploy_commands import (
     uninstall,
     verify,
 )
+from redial.cli.jobs import audit, land
 
 __all__ = [
     "adopt",
+    "audit",
     "baseline",
     "deploy",
     "drift",
     "history",
+    "land",
     "plan",
     "repair",
     "rollback",

@@ -1,22 +1,21 @@
 """The delivery audit: what was sent (ConversationLog) joined with what landed.
 
-``python -m redial.spark.audit --help``; exit status 1 on any loss. From Python: ``audit``, on
-any DataFrame. docs/pipeline.md says what each count means and what the audit rests on.
+``redial audit``, ``python -m redial.spark.audit``; exit status 1 on any loss, 2 without a verdict.
+From Python: ``audit``, on any DataFrame. docs/pipeline.md says what each count means and what the
+audit rests on.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redial.config import Config
+from redial.spark.audit_arguments import parser
 from redial.spark.audit_report import SHOWN, Finding, Report, findings_table, report_table
-from redial.spark.errors import PipelineError, status_of
+from redial.spark.distributions import Span, profile, span_of
+from redial.spark.errors import PipelineError
 from redial.spark.judging import BROKERS_OWN, Rules, conversations, keys, named
-from redial.spark.profile import Span, profile, span_of
 from redial.spark.totals import total_of
 
 if TYPE_CHECKING:
@@ -180,37 +179,30 @@ def _notes(report: Report, log: DataFrame | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; the exit status is returned."""
-    from rich.console import Console
-
+    """The command; the exit status is returned. Raises what keeps it from a verdict; ``answer`` is
+    the same with that said and a status of its own."""
+    from redial.spark.answers import tell
+    from redial.spark.installed import Installed
     from redial.spark.session import spark_session
-    from redial.spark.sources import sources
+    from redial.spark.sources import server_of, sources
 
-    chosen = _parser().parse_args(arguments)
-    config = configuration(chosen.config)
-    if config.target.processing == "hook" and not chosen.landed:
-        raise PipelineError(
-            f"configuration {config.name}",
-            "hands its messages to a hook, so Landing has none",
-            "--landed PATH of what the hook wrote, with conversation, sequence and type",
-        )
-    spark = spark_session("redial-audit")
-    found = sources(spark, config, chosen)
-    rules = Rules(
-        config.contract.end_of_stream, chosen.exact, found.horizon, chosen.since, chosen.until
-    )
+    chosen = parser().parse_args(arguments)
+    server_of(chosen)  # before Spark starts
+    known = Installed.of(configuration(chosen.config)) if chosen.config else None
+    found = sources(spark_session("redial-audit"), chosen, known)
+    rules = Rules(found.end_of_stream, chosen.exact, found.horizon, chosen.since, chosen.until)
     report = audit(
         found.rows, found.log, found.dead, rules=rules, dropped=found.dropped, label=found.label
     )
     report.notes += found.notes
-    show(Console(), report)
-    if chosen.html:
-        from redial.spark.audit_page import write_page
+    return tell(report, chosen, show)
 
-        print(f"page: {write_page(report, chosen.html)}")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(report.as_json(), indent=2, default=str) + "\n")
-    return report.status(chosen.strict)
+
+def answer(arguments: list[str] | None = None) -> int:
+    """The command from a terminal: raises nothing but what argparse ends the process with."""
+    from redial.spark.answers import status_of_verdict
+
+    return status_of_verdict(lambda: main(arguments))
 
 
 def show(console: Any, report: Report) -> None:
@@ -227,53 +219,19 @@ def show(console: Any, report: Report) -> None:
 
 
 def configuration(name: str) -> Config:
-    """A shipped configuration by its name, or any by its path. Raises PipelineError."""
+    """A configuration of the project folder by its name, or any by its path. Raises PipelineError."""
     from redial.config import ConfigError, load
-    from redial.project import project
+    from redial.project import ProjectMissing, project
 
-    path = Path(name) if name.endswith(".toml") else project().configs / f"{name}.toml"
     try:
-        return load(path)
-    except (OSError, ConfigError) as error:
+        return load(Path(name) if name.endswith(".toml") else project().configs / f"{name}.toml")
+    except (OSError, ConfigError, ProjectMissing) as error:
         raise PipelineError(
-            f"configuration {name}", str(error), "--config with a name of sql/configs or a path"
+            f"configuration {name}",
+            str(error).splitlines()[0],
+            "--config with a name of sql/configs or a path; or --schema, which needs no file",
         ) from None
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m redial.spark.audit",
-        description="Was everything that was sent landed, once and in order? Exit status: 0 yes, "
-        "1 something is lost, 2 the audit could not be made.",
-    )
-    add = parser.add_argument
-    add("--config", default="audit", help="name of a file in sql/configs, or a path; default audit")
-    add(
-        "--server",
-        help="ODBC connection string of the database, for ConversationLog, DeadLetter "
-        "and, without --landed, Landing; also from REDIAL_SERVER",
-    )
-    add("--landed", help="Parquet or Delta that the landing job wrote; default: the server's table")
-    add("--log", help="Parquet with ConversationLog; default: the server's table")
-    add(
-        "--settled",
-        action="store_true",
-        help="with --landed: all that had landed when the log was read is in it, so a conversation "
-        "that ended after its newest row must be whole too",
-    )
-    for name in ("since", "until"):
-        add(
-            f"--{name}",
-            type=datetime.fromisoformat,
-            metavar="UTC",
-            help="only conversations begun then: 2026-03-01 or 2026-03-01T12:00:00+00:00",
-        )
-    add("--exact", action="store_true", help="verify every conversation number by number")
-    add("--strict", action="store_true", help="status 1 for repeats and wrong order too")
-    add("--html", type=Path, help="write the page there")
-    add("--json", type=Path, help="write every figure there")
-    return parser
-
-
 if __name__ == "__main__":
-    raise SystemExit(status_of(main))
+    raise SystemExit(answer())

@@ -154,6 +154,7 @@ def run(step: Step) -> Found:
     """Land all there is, aggregate what was written, audit it against the server's log."""
     from redial.spark.audit import audit
     from redial.spark.audit_page import write_page
+    from redial.spark.installed import Installed
     from redial.spark.judging import Rules
     from redial.spark.land import Landed, Landing, follow, start
     from redial.spark.session import spark_session
@@ -164,7 +165,7 @@ def run(step: Step) -> Found:
     spark = spark_session("redial-demo")
     # The log first: whatever it calls ended has landed, and what has landed is then read.
     found = Sources()
-    ask(spark, found, config, step.odbc)
+    ask(spark, found, step.odbc, Installed.of(config))
     options = {
         "odbc": step.odbc,
         "schema": config.schema_name,

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from redial.config import Config
 from redial.envelope import key_of
 from redial.quoting import quote_name
+from redial.spark.audit_arguments import SCHEMA
 from redial.spark.errors import PipelineError
-from redial.spark.judging import LOG, named
+from redial.spark.installed import Installed, on_server
+from redial.spark.judging import LOG, Rules, named
 from redial.spark.totals import total_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from redial.spark.options import Options
+
+NO_SUCH_OBJECT = 208
+"""The server's error number (sys.messages)."""
 
 GUIDS = frozenset({"Handle", "ConversationId", "ResendOf"})
 DEAD = "ConversationId string, MessageSequence bigint, MessageType string, "
@@ -35,6 +39,7 @@ class Sources:
     dead: DataFrame | None = None
     dropped: int = 0
     horizon: datetime | None = None
+    end_of_stream: str = Rules.end_of_stream
     label: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -54,78 +59,139 @@ def _nothing() -> PipelineError:
     )
 
 
-def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
-    """What the command line names. Raises PipelineError.
+def server_of(chosen: Namespace) -> str | None:
+    """The database that is to be asked. Raises PipelineError when there is nothing to look at."""
+    server: str | None = chosen.server or os.environ.get("REDIAL_SERVER")
+    if not server and not chosen.landed:
+        raise _nothing()
+    return server
+
+
+def sources(spark: SparkSession, chosen: Namespace, known: Installed | None = None) -> Sources:
+    """What the command line names; known: what a configuration's file says. Raises PipelineError.
 
     From a server the order matters: first the log, so that whatever it calls ended has landed; then
     the mark up to which Landing is read; then the dead letters, so that none of a batch below the
     mark is missed.
     """
-    server = chosen.server or os.environ.get("REDIAL_SERVER")
-    if not server and not chosen.landed:
-        raise _nothing()
-    found = Sources()
+    found, server = Sources(), server_of(chosen)
     if server:
-        ask(spark, found, config, server, landing=not chosen.landed)
-        found.label = f"configuration {config.name}"
+        schema = known or chosen.schema or SCHEMA
+        known = ask(spark, found, server, schema, landing=not chosen.landed)
     if chosen.landed:
         found.landed = files(spark, chosen.landed)
-        found.label = f"{chosen.landed}, configuration {config.name}"
         if not chosen.settled:
             found.horizon = newest(found.landed)
+    labels = [chosen.landed, known and f"schema {known.schema}"]
+    found.label = ", ".join(filter(None, labels))
     if chosen.log:
         found.log = files(spark, chosen.log)
+    found.end_of_stream = chosen.end_of_stream or (known or found).end_of_stream
+    if known is None and not chosen.end_of_stream:
+        _assumed(found)
     return found
 
 
+def _assumed(found: Sources) -> None:
+    """Nobody said which type closes a conversation: a note where none of the usual one landed."""
+    from pyspark.sql import functions as f
+
+    if not named(found.rows).where(f.col("type") == found.end_of_stream).limit(1).count():
+        found.notes.append(
+            f"no row of type {found.end_of_stream} landed, so no conversation has an end to compare "
+            "with. Next: --end-of-stream with contract.end_of_stream, if that is another name"
+        )
+
+
 def ask(
-    spark: SparkSession, found: Sources, config: Config, server: str, landing: bool = False
-) -> None:
+    spark: SparkSession,
+    found: Sources,
+    server: str,
+    known: Installed | str,
+    landing: bool = False,
+) -> Installed:
     """The server's log and dead letters, with ``landing`` its landing table too, in the order
-    ``sources`` explains. server: an ODBC connection string. Raises SourceError."""
+    ``sources`` explains; returns what it looked at.
+
+    server: an ODBC connection string. known: a configuration, or a schema whose server is asked how
+    it is set up. Raises SourceError, PipelineError.
+    """
     from redial.spark.connect import open_connection
     from redial.spark.marks import present
     from redial.spark.options import BatchReadOptions, parse
     from redial.spark.ranges import mark_literal
 
-    given = {"odbc": server, "schema": config.schema_name}
+    given = {"odbc": server, "schema": known if isinstance(known, str) else known.schema}
     options = parse(BatchReadOptions, given)
-    schema = quote_name(config.schema_name)
     connection = open_connection(options)
     try:
-        log = ", ".join(
-            f"CONVERT(char(36), cl.{name})" if name in GUIDS else f"cl.{name}" for name in LOG
-        )
-        found.log = _frame(
-            spark,
-            _rows(
-                connection,
-                options,
-                f"SELECT {log} FROM {schema}.[ConversationLog] AS cl;",
-                "reader",
-            ),
-            ", ".join(f"{name} {kind}" for name, kind in LOG.items()),
-        )
+        if isinstance(known, str):
+            known = _known(connection, options)
+        if landing and known.by_hook:
+            raise _hooked(known)
+        found.log = _log(spark, connection, options)
         mark = present(connection, options).mark
-        dead = [
-            _letter(*row)
-            for row in _rows(
-                connection,
-                options,
-                "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, "
-                f"d.MessageType, {_envelope(config)} FROM {schema}.[DeadLetter] AS d;",
-                "operator",
-            )
-        ]
-        found.dead = _frame(spark, dead, DEAD) if dead else None
-        if config.conversation.delivery == "exactly_once":
-            _dropped(found, connection, schema)
+        found.dead = _dead(spark, connection, options, known)
+        if known.exactly_once:
+            _dropped(found, connection, quote_name(known.schema))
     finally:
         connection.close()
     if landing:
         reading = given | {"endingMark": mark_literal(mark), "numPartitions": "2"}
         rows = spark.read.format("servicebroker").options(**reading).load().drop("body")
         found.landed = rows.persist()  # the server is asked once, whatever is asked of the rows
+    return known
+
+
+def _known(connection: Any, options: Options) -> Installed:
+    """How the schema is set up. Raises PipelineError with those there are, when it is none."""
+    from redial.spark.connect import SourceError
+
+    try:
+        return on_server(
+            options.schema_name, lambda sql: _rows(connection, options, sql, "operator")
+        )
+    except SourceError as error:
+        if error.number != NO_SUCH_OBJECT:
+            raise
+    sql = "SELECT SCHEMA_NAME(t.schema_id) FROM sys.tables AS t WHERE t.name = N'ConversationLog';"
+    there = sorted(name for (name,) in _rows(connection, options, sql, "reader"))
+    raise PipelineError(
+        f"schema {options.schema_name}",
+        "has no configuration in this database",
+        f"--schema with one of: {', '.join(there)}" if there else "the right database and login",
+    )
+
+
+def _hooked(known: Installed) -> PipelineError:
+    return PipelineError(
+        f"schema {known.schema}",
+        "hands its messages to a hook, so Landing has none",
+        "--landed PATH of what the hook wrote, with conversation, sequence and type",
+    )
+
+
+def _log(spark: SparkSession, connection: Any, options: Options) -> DataFrame:
+    """ConversationLog."""
+    columns = ", ".join(
+        f"CONVERT(char(36), cl.{name})" if name in GUIDS else f"cl.{name}" for name in LOG
+    )
+    table = f"{quote_name(options.schema_name)}.[ConversationLog]"
+    rows = _rows(connection, options, f"SELECT {columns} FROM {table} AS cl;", "reader")
+    return _frame(spark, rows, ", ".join(f"{name} {kind}" for name, kind in LOG.items()))
+
+
+def _dead(
+    spark: SparkSession, connection: Any, options: Options, known: Installed
+) -> DataFrame | None:
+    """DeadLetter; None when it is empty. The part of a body that may have the key is read with it."""
+    head = "SUBSTRING(d.Body, 1, 512)" if known.by_key else "NULL"
+    sql = (
+        "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, d.MessageType, "
+        f"{head} FROM {quote_name(known.schema)}.[DeadLetter] AS d;"
+    )
+    letters = [_letter(*row) for row in _rows(connection, options, sql, "operator")]
+    return _frame(spark, letters, DEAD) if letters else None
 
 
 def _rows(connection: Any, options: Options, sql: str, role: str) -> list[Any]:
@@ -149,11 +215,6 @@ def _frame(spark: SparkSession, rows: list[Any], schema: str) -> DataFrame:
         tuple(v.replace(tzinfo=UTC) if isinstance(v, datetime) else v for v in row) for row in rows
     ]
     return spark.createDataFrame(values, schema)
-
-
-def _envelope(config: Config) -> str:
-    """The part of a dead letter's body that may have the key in it."""
-    return "SUBSTRING(d.Body, 1, 512)" if config.conversation.order == "key" else "NULL"
 
 
 def _letter(conversation: str, sequence: int, type_: str, head: bytes | None) -> tuple[Any, ...]:

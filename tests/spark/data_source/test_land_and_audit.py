@@ -16,6 +16,7 @@ from redial.paths import ROOT
 from redial.server import with_database
 from redial.spark import audit, land
 from redial.spark.errors import PipelineError, status_of
+from redial.spark.installed import Installed, on_server
 from redial.spark.options import WriteOptions, parse
 from redial.spark.sending import Message, Piece, send_partition
 from redial.spark.sources import Sources, ask, files
@@ -73,7 +74,7 @@ def landed(spark, shop, tmp_path_factory):
 def audited(tmp_path, *arguments: str) -> tuple[int, dict]:
     page, figures = tmp_path / "audit.html", tmp_path / "audit.json"
     status = audit.main(
-        [*arguments, "--config", "orders", "--html", str(page), "--json", str(figures)]
+        [*arguments, "--schema", "orders", "--html", str(page), "--json", str(figures)]
     )
     assert "<svg" in page.read_text(encoding="utf-8")
     return status, json.loads(figures.read_text(encoding="utf-8"))
@@ -168,14 +169,50 @@ def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, sho
     page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
     (grant,) = re.findall(r"`(GRANT SELECT ON OBJECT::etl\.Inbox TO [^`]+)`", page)
     found = Sources()
-    ask(spark, found, load_named("etl"), twice)
+    ask(spark, found, twice, "etl")
     assert found.dropped == 0
     assert re.search(r"Inbox cannot be read.*GRANT SELECT", " ".join(found.notes), re.S)
     shop.sa.execute(grant)
     file = tmp_path / "audit.json"
-    status = audit.main(["--server", twice, "--config", "etl", "--json", str(file)])
+    status = audit.main(["--server", twice, "--schema", "etl", "--json", str(file)])
     figures = json.loads(file.read_text(encoding="utf-8"))
     assert (status, figures["lost"], figures["dropped"]) == (0, 1, 1)
+
+
+def test_the_server_says_of_each_configuration_what_its_file_says(shop, twice):
+    for name in ("orders", "etl"):
+        found = on_server(name, lambda sql: shop.sa.execute(sql).fetchall())
+        assert found == Installed.of(load_named(name))
+    with pytest.raises(PipelineError, match=r"\[Setting\].* does not say contract.end_of_stream"):
+        on_server("orders", lambda sql: [])
+
+
+def test_where_a_hook_has_the_messages_the_files_it_wrote_are_asked_for(spark, shop):
+    """The server says so itself: no file of the configuration is read."""
+    change = "UPDATE orders.Setting SET Value = N'{}' WHERE Name = N'target.processing';"
+    shop.sa.execute(change.format("hook"))
+    try:
+        with pytest.raises(PipelineError, match="schema orders: hands its messages to a hook"):
+            audit.main(["--server", shop.odbc, "--schema", "orders"])
+        ask(spark, Sources(), shop.odbc, "orders", landing=False)
+    finally:
+        shop.sa.execute(change.format("land"))
+
+
+def test_an_audit_needs_no_project_folder_and_its_status_is_2_without_a_right(
+    spark, shop, twice, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert audit.answer(["--server", twice, "--schema", "etl"]) in (0, 1)
+    shop.sa.execute("ALTER ROLE etl_operator DROP MEMBER auditor;")
+    try:
+        assert audit.answer(["--server", twice, "--schema", "etl"]) == 2
+        said = capsys.readouterr().err
+        assert "[etl].[Setting]" in said and "operator role" in said and "Aud1tor" not in said
+    finally:
+        shop.sa.execute("ALTER ROLE etl_operator ADD MEMBER auditor;")
+    assert audit.answer(["--server", twice, "--schema", "nowhere"]) == 2
+    assert "Next: --schema with one of: etl" in capsys.readouterr().err
 
 
 def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):
@@ -190,7 +227,7 @@ def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):
 
 def test_the_servers_errors_are_shown_without_the_password(spark, shop, capsys):
     wrong = shop.odbc.replace("PWD={", "PWD={not-")
-    assert status_of(lambda: audit.main(["--server", wrong, "--config", "orders"])) == 2
+    assert status_of(lambda: audit.main(["--server", wrong, "--schema", "orders"])) == 2
     said = capsys.readouterr().err
     assert "Login failed" in said and "Next: " in said and "not-" not in said
     assert (

@@ -12,9 +12,9 @@ from rich.console import Console
 from redial.spark.audit import audit, configuration, show
 from redial.spark.audit_page import write_page
 from redial.spark.audit_report import Report
+from redial.spark.distributions import ERROR, bucket_of, quantiles, upper_edge
 from redial.spark.errors import PipelineError
 from redial.spark.judging import Rules, conversations, named
-from redial.spark.profile import ERROR, bucket_of, quantiles, upper_edge
 from tests.spark.pipeline.logs import LANDED, LOG, START, moment
 
 N = 40
