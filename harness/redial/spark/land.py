@@ -144,7 +144,7 @@ def options_of(chosen: argparse.Namespace) -> dict[str, str]:
         )
     options = {
         "odbc": server,
-        "schema": chosen.schema or schema_of(chosen.config),
+        "schema": schema_of(chosen.config) if chosen.config else chosen.schema,
         "startingMark": chosen.starting_mark,
         "numPartitions": str(chosen.partitions),
         "failOnDataLoss": "false" if chosen.go_on_after_loss else "true",
