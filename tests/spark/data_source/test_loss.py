@@ -15,6 +15,8 @@ from pyspark_servicebroker.stream import StreamReader
 from redial.cli.configs import load_named
 from redial.deploy import apply, connect_odbc
 from redial.server import with_database
+from redial.spark import readers
+from redial.spark.acknowledge import acknowledge
 from redial.spark.connect import SourceError
 from redial.spark.errors import PipelineError
 from redial.spark.land import main
@@ -142,6 +144,21 @@ def test_two_queries_that_begin_under_one_name_are_told_apart_at_the_next_batch(
     a.commit(a.latestOffset(first))
     with pytest.raises(SourceError, match=r"another query uses the name"):
         bodies(b, first, b.latestOffset(first))
+
+
+def test_a_purge_between_a_query_s_first_look_and_its_name_is_seen(site, monkeypatch):
+    """1 the query looks what is gone; 2 a purge takes two rows; 3 the query writes its name, and
+    looks again: it begins behind them."""
+    site.land(b"1", b"2")
+
+    def late(connection, options, mark):
+        monkeypatch.undo()
+        assert site.purge(site.mark()) == 2
+        acknowledge(connection, options, mark)
+
+    monkeypatch.setattr(readers, "acknowledge", late)
+    first = site.stream(reader="A").initialOffset()
+    assert first["mark"] == site.readers()["usp_PurgeLanding"] == site.readers()["A"]
 
 
 def test_a_reader_that_an_operator_forgot_is_written_again(site):
