@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from redial.spark.connect import open_connection
+from redial.spark.connect import explained, open_connection
 from redial.spark.marks import landing, present, starting
 from redial.spark.options import BatchReadOptions, Options, OptionsError
 from redial.spark.ranges import cut, range_condition
 from redial.spark.readers import known, refuse_loss
 from redial.spark.reading import COLUMNS, Range, read
+from redial.spark.retrying import again
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,16 +40,21 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The mark is taken here, before any task reads."""
+        return again(self.options, f"planning a read of {landing(self.options)}", self._planned)
+
+    def _planned(self) -> list[InputPartition]:
         connection = open_connection(self.options)
+        doing, step = f"{landing(self.options)} cannot be read", "a login in the reader role"
         try:
-            now = present(connection, self.options)
-            start = starting(now, self.options.starting_mark).mark
-            purged = known(connection, self.options)
-            if self.options.starting_mark == "earliest":
-                start = purged.gone
-            refuse_loss(self.options, start, purged)
-            end = min(now.mark, starting(now, self.options.ending_mark).mark)
-            parts = occupied(connection, self.options, start, end, self.options.num_partitions)
+            with explained(self.options, doing, step):
+                now = present(connection, self.options)
+                start = starting(now, self.options.starting_mark).mark
+                purged = known(connection, self.options)
+                if self.options.starting_mark == "earliest":
+                    start = purged.gone
+                refuse_loss(self.options, start, purged)
+                end = min(now.mark, starting(now, self.options.ending_mark).mark)
+                parts = occupied(connection, self.options, start, end, self.options.num_partitions)
         finally:
             connection.close()
         return [RangePartition(part.start, part.end) for part in parts]

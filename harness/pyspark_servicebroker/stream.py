@@ -7,20 +7,23 @@ restarted query gets a new one, so nothing kept here is needed: Spark's checkpoi
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from pyspark_servicebroker.read import RangePartition, occupied, range_of
 from redial.spark.acknowledge import acknowledge
-from redial.spark.connect import SourceError, open_connection
+from redial.spark.connect import SourceError, explained, open_connection
 from redial.spark.marks import (
     LOWEST,
     Offset,
     StallWatch,
     behind_last,
+    landing,
     limited,
     present,
     refuse_another_database,
@@ -31,6 +34,7 @@ from redial.spark.marks import (
 from redial.spark.options import StreamReadOptions
 from redial.spark.readers import claim, keep, known
 from redial.spark.reading import read
+from redial.spark.retrying import again
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +53,28 @@ except ImportError:  # Spark 4.0 and 4.1: no admission control for Python source
     ReadAllAvailable = ReadMaxRows = None  # type: ignore[assignment,misc]  # as above
 
 log = logging.getLogger("pyspark_servicebroker")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def patient(method: Method) -> Method:
+    """A call of Spark's planner, which asks it again of nobody: over a new connection after each
+    error that may pass, for ``retrySeconds``."""
+
+    @wraps(method)
+    def tried(reader: StreamReader, *given: Any) -> Any:
+        doing = f"planning what is read from {landing(reader.options)}"
+
+        def once() -> Any:
+            try:
+                with explained(reader.options, doing, "a login in the configuration's reader role"):
+                    return method(reader, *given)
+            except SourceError:
+                reader.stop()
+                raise
+
+        return again(reader.options, doing, once)
+
+    return cast(Method, tried)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -65,6 +91,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.target: Offset | None = None
         self.connection: Any = None
 
+    @patient
     def initialOffset(self) -> dict[str, str]:
         """Where a query without a checkpoint begins."""
         first = starting(self._present(), self.options.starting_mark)
@@ -75,6 +102,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.last = self.last or first
         return first.to_dict()
 
+    @patient
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, str]:
         """Where the next batch ends: the mark of now, less where a limit says so.
 
@@ -98,16 +126,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = self.options.max_messages_per_trigger
         return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
 
+    @patient
     def reportLatestOffset(self) -> dict[str, str]:
         """How far there are rows, for the progress report."""
         now = self._present()
         begin = self.last or Offset(now.broker, LOWEST)
         return replace(now, mark=self._behind_last(begin, now)).to_dict()
 
+    @patient
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember where this run ends."""
         self.target = self._present()
 
+    @patient
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
         """The ranges of one batch; the same for a batch that is run again after a restart."""
         first, last = Offset.of(start), Offset.of(end)
@@ -125,20 +156,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """One range, in a task, on a connection of the task's own."""
         return read(self.options, range_of(partition))
 
+    @patient
     def commit(self, end: dict[str, str]) -> None:
         """Tell the server how far this stream is: a lower bound.
 
         Spark calls it for a batch when it plans the next one, so never for the last.
         """
         if self.options.reader is not None:
-            self._present()  # over a new connection where the old one was lost
             acknowledge(self._connected(), self.options, Offset.of(end).mark)
 
     def stop(self) -> None:
         """Close; Spark does not always call it, and nothing depends on it."""
         connection, self.connection = self.connection, None
         if connection is not None:
-            connection.close()
+            with suppress(Exception):  # it may be gone
+                connection.close()
 
     def _rows(self, limit: Any) -> int | None:
         """Rows a batch may have: Spark's limit, or the option where Spark knows none."""
@@ -157,12 +189,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self.connection
 
     def _present(self) -> Offset:
-        """The mark of now; over a new connection where the old one was lost."""
-        try:
-            return present(self._connected(), self.options)
-        except SourceError:
-            self.stop()
-            return present(self._connected(), self.options)
+        """The mark of now."""
+        return present(self._connected(), self.options)
 
     def _watch(self, now: Offset) -> None:
         """Report a mark that stands still; raises SourceError with stalledMark = fail."""

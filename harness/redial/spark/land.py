@@ -177,12 +177,16 @@ def tell(options: StreamReadOptions, mark: int) -> None:
     another."""
     from redial.spark.acknowledge import acknowledge
     from redial.spark.connect import open_connection
+    from redial.spark.retrying import again
 
-    connection = open_connection(options)
-    try:
-        acknowledge(connection, options, mark)
-    finally:
-        connection.close()
+    def once() -> None:
+        connection = open_connection(options)
+        try:
+            acknowledge(connection, options, mark)
+        finally:
+            connection.close()
+
+    again(options, "acknowledging the last batch", once)
 
 
 def lands_all() -> bool:

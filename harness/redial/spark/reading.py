@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from redial.spark.connect import SourceError, open_connection, told
+from redial.spark.connect import SourceError, explained, open_connection
 from redial.spark.marks import landing
 from redial.spark.options import ReadOptions
 from redial.spark.ranges import range_condition
 from redial.spark.readers import known, refuse_loss
+from redial.spark.retrying import again
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,26 +77,55 @@ def select(options: ReadOptions, part: Range) -> str:
 
 
 def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
-    """The rows of one range, on a connection of its own. Raises SourceError, also when a purge took
-    some of them meanwhile."""
+    """The rows of one range, each once, whatever becomes of connections meanwhile. Raises
+    SourceError, also when a purge took some of them."""
     if part.start >= part.end:
         return
-    connection = open_connection(options)
+    rest = _Rest(options, part)
     try:
-        yield from batches(connection.execute(select(options, part)), options)
-        refuse_loss(options, part.start, known(connection, options))
-    except SourceError:
-        raise
-    except Exception as error:  # whichever driver's; its text has no secret
-        raise told(
-            error,
-            options,
-            f"{landing(options)} cannot be read",
-            "a login in the configuration's reader role; if the server was lost, Spark runs the "
-            "task again",
-        ) from None
+        while (batch := again(options, f"reading {landing(options)}", rest.next)) is not None:
+            yield batch
     finally:
-        connection.close()
+        rest.close()
+
+
+class _Rest:
+    """What is still to be read of a range: behind the last row that was handed on."""
+
+    def __init__(self, options: ReadOptions, part: Range) -> None:
+        self.options = options
+        self.part = part
+        self.at = part.start
+        self.connection: Any = None
+        self.found: Iterator[pa.RecordBatch] | None = None
+
+    def next(self) -> pa.RecordBatch | None:
+        """The next batch, over a new connection where there is none; None behind the last row. After
+        an error it goes on where it was. Raises SourceError."""
+        options = self.options
+        step = "a login in the configuration's reader role"
+        try:
+            with explained(options, f"{landing(options)} cannot be read", step):
+                if self.found is None:
+                    self.connection = open_connection(options)
+                    sql = select(options, Range(self.at, self.part.end))
+                    self.found = batches(self.connection.execute(sql), options)
+                batch = next(self.found, None)
+                if batch is None:
+                    refuse_loss(options, self.part.start, known(self.connection, options))
+                else:
+                    self.at = int.from_bytes(batch.column("mark")[-1].as_py(), "big") + 1
+                return batch
+        except SourceError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """The connection, if there is one; the next look makes another."""
+        connection, self.connection, self.found = self.connection, None, None
+        if connection is not None:
+            with suppress(Exception):  # it may be gone
+                connection.close()
 
 
 def batches(cursor: Any, options: ReadOptions) -> Iterator[pa.RecordBatch]:

@@ -9,18 +9,24 @@ back with its connection, and its twin waits for the ledger's row.
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 
 from redial.quoting import quote_name
 from redial.spark.connect import SourceError, open_connection, told
 from redial.spark.options import WriteOptions
+from redial.spark.retrying import again
 
 MODULUS = 1 << 256
+KEPT = 16_777_216
+"""Bytes of messages that are kept in memory for another attempt."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +106,47 @@ def digest_of(message: Message) -> bytes:
 def send_partition(options: WriteOptions, piece: Piece, messages: Iterable[Message]) -> Sent:
     """Send a partition on a connection of its own. Raises SourceError; then nothing of it is sent.
 
-    In chunks (``chunkRows``) what earlier chunks sent stays, and a replay passes over them.
+    In chunks (``chunkRows``) what earlier chunks sent stays, and a replay passes over them. A server
+    that was lost is tried again: the ledger tells what of an attempt was sent.
     """
+    with Replay(messages) as rows:
+        return again(options, f"sending {piece}", lambda: _attempt(options, piece, rows))
+
+
+def _attempt(options: WriteOptions, piece: Piece, rows: Replay) -> Sent:
     connection = open_connection(options, autocommit=False)
     try:
-        return _Sender(options, piece, connection).send(iter(messages))
+        return _Sender(options, piece, connection).send(iter(rows))
     finally:
         with suppress(Exception):  # closing rolls back what is open
             connection.close()
+
+
+class Replay:
+    """Messages that can be gone through again, though Spark gives them once: what has passed is kept,
+    in memory up to KEPT bytes, then in a file without a name."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self.rest = iter(messages)
+        self.passed: IO[bytes] = SpooledTemporaryFile(max_size=KEPT)  # noqa: SIM115 - see __exit__
+        self.count = 0
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.passed.close()
+
+    def __iter__(self) -> Iterator[Message]:
+        """From the first message."""
+        self.passed.seek(0)
+        for _ in range(self.count):
+            yield pickle.load(self.passed)
+        for message in self.rest:
+            self.passed.seek(0, os.SEEK_END)
+            pickle.dump(message, self.passed, pickle.HIGHEST_PROTOCOL)
+            self.count += 1
+            yield message
 
 
 class _Sender:
