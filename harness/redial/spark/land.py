@@ -98,6 +98,7 @@ def start(
 def main(arguments: list[str] | None = None) -> int:
     """The command; the exit status is returned."""
     from redial.spark.audit import configuration
+    from redial.spark.credentials import from_odbc
     from redial.spark.session import spark_session
 
     chosen = _parser().parse_args(arguments)
@@ -109,8 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
             "--server or REDIAL_SERVER with an ODBC connection string",
         )
     config = configuration(chosen.config)
-    options = {
-        "odbc": server,
+    options = from_odbc(server) | {
         "schema": config.schema_name,
         "startingMark": chosen.starting_mark,
         "numPartitions": str(chosen.partitions),

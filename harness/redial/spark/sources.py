@@ -84,11 +84,12 @@ def ask(
     """The server's log and dead letters, with ``landing`` its landing table too, in the order
     ``sources`` explains. server: an ODBC connection string. Raises SourceError."""
     from redial.spark.connect import open_connection
+    from redial.spark.credentials import from_odbc
     from redial.spark.marks import present
     from redial.spark.options import BatchReadOptions, parse
     from redial.spark.ranges import mark_literal
 
-    given = {"odbc": server, "schema": config.schema_name}
+    given = from_odbc(server) | {"schema": config.schema_name}
     options = parse(BatchReadOptions, given)
     schema = quote_name(config.schema_name)
     connection = open_connection(options)
