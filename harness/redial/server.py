@@ -62,7 +62,9 @@ def database_of(odbc: str) -> str | None:
 
 def unbraced(value: str) -> str:
     """A value of a connection string as it is meant."""
-    return value[1:-1].replace("}}", "}") if value.startswith("{") else value.strip()
+    value = value.strip()
+    braced = len(value) > 1 and value.startswith("{") and value.endswith("}")
+    return value[1:-1].replace("}}", "}") if braced else value
 
 
 def label_of(version: str) -> str:

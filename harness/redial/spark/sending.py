@@ -247,7 +247,6 @@ class _Sender:
             229: "add the login to the configuration's sender role",
             1222: "look who holds the ledger's row or the dialog (sys.dm_tran_locks), or a larger "
             "lockTimeout",
-            2812: "deploy the configuration (invoke deploy), and check option schema",
             50102: "write again after usp_OpenGate",
         }
         number = told(error, self.options, "", "").number

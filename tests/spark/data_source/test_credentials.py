@@ -89,6 +89,10 @@ def test_of_a_keyword_that_is_there_twice_the_first_counts():
     assert from_odbc("PWD=one;PWD={two};UID=u")["password"] == "one"
 
 
+def test_a_brace_that_is_left_open_is_part_of_the_value():
+    assert from_odbc("PWD={abc;UID=u") == {"odbc": "", "password": "{abc", "user": "u"}
+
+
 def test_user_and_password_are_put_in_front_of_a_connection_string():
     """Behind a brace that is left open they would be part of another value."""
     given = from_odbc("Driver={x};Server=db;UID=u;PWD=p}q;APP={open") | BASE
