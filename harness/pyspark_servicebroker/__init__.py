@@ -30,9 +30,15 @@ class DefaultSource(DataSource):
         return "servicebroker"
 
     def schema(self) -> str:
-        """The fixed schema of every read (redial.spark.reading.COLUMNS)."""
+        """The fixed schema of every read (redial.spark.reading.COLUMNS).
+
+        Spark asks at load(), before anything starts, so options are checked here too; but it does
+        not say whether a batch or a stream will be read. Raises OptionsError.
+        """
+        from redial.spark.options import BatchReadOptions, StreamReadOptions, parse_either
         from redial.spark.reading import SCHEMA
 
+        parse_either((BatchReadOptions, StreamReadOptions), self.options)
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -44,13 +50,18 @@ class DefaultSource(DataSource):
         return BatchReader(parse(BatchReadOptions, self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # Spark's name
-        """``spark.readStream``. Raises OptionsError."""
+        """``spark.readStream``. What is wrong is raised when the query starts: an error in here
+        would reach nobody (Spark's runner then fails with an UnboundLocalError of its own)."""
         from pyspark_servicebroker.read import refuse_other_schema
+        from pyspark_servicebroker.refused import RefusedStream
         from pyspark_servicebroker.stream import StreamReader
-        from redial.spark.options import StreamReadOptions, parse
+        from redial.spark.options import OptionsError, StreamReadOptions, parse
 
-        refuse_other_schema(schema)
-        return StreamReader(parse(StreamReadOptions, self.options))
+        try:
+            refuse_other_schema(schema)
+            return StreamReader(parse(StreamReadOptions, self.options))
+        except OptionsError as error:
+            return RefusedStream(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """``df.write``. Raises OptionsError."""

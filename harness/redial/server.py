@@ -47,18 +47,24 @@ _PAIR = re.compile(r"\s*([^=;]+?)\s*=\s*(\{(?:[^}]|\}\})*\}|[^;]*)\s*(?:;|$)")
 _DATABASE = ("database", "initial catalog")
 
 
-def _pairs(odbc: str) -> list[tuple[str, str]]:
+def pairs(odbc: str) -> list[tuple[str, str]]:
     """Keywords and values of a connection string, in order."""
     return list(_PAIR.findall(odbc))
 
 
 def database_of(odbc: str) -> str | None:
     """The database an ODBC connection string names; None when it names none."""
-    for keyword, value in _pairs(odbc):
+    for keyword, value in pairs(odbc):
         if keyword.lower() in _DATABASE:
-            braced = value.startswith("{")
-            return value[1:-1].replace("}}", "}") if braced else value.strip()
+            return unbraced(value)
     return None
+
+
+def unbraced(value: str) -> str:
+    """A value of a connection string as it is meant."""
+    value = value.strip()
+    braced = len(value) > 1 and value.startswith("{") and value.endswith("}")
+    return value[1:-1].replace("}}", "}") if braced else value
 
 
 def label_of(version: str) -> str:
@@ -69,5 +75,5 @@ def label_of(version: str) -> str:
 def with_database(odbc: str, database: str) -> str:
     """The connection string with another database."""
     quoted = "{" + database.replace("}", "}}") + "}"
-    pairs = [pair for pair in _pairs(odbc) if pair[0].lower() not in _DATABASE]
-    return ";".join(f"{keyword}={value}" for keyword, value in [*pairs, ("Database", quoted)])
+    kept = [pair for pair in pairs(odbc) if pair[0].lower() not in _DATABASE]
+    return ";".join(f"{keyword}={value}" for keyword, value in [*kept, ("Database", quoted)])

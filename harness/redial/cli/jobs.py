@@ -22,9 +22,7 @@ WRONG_ARGUMENT = 2
 
 
 def _land(arguments: list[str]) -> int:
-    from redial.spark.errors import status_of
-
-    return status_of(lambda: landing.main(arguments))
+    return landing.answer(arguments)
 
 
 def _audit(arguments: list[str]) -> int:

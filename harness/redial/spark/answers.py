@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redial.spark.errors import PipelineError, reason, status_of
+from redial.spark.errors import PipelineError, reason, shown, status_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,16 +27,19 @@ THEIRS = frozenset({"pyspark", "py4j", "pyarrow", "grpc", "deltalake", "_interna
 """Packages whose errors are about Spark, Java or files: one line says more than a traceback."""
 
 
-def status_of_verdict(function: Callable[[], int]) -> int:
-    """The exit status of an audit; without a verdict NO_VERDICT, whatever the reason, which is said
-    on standard error. A wrong argument has its own way out with the same status (argparse)."""
+def status_of_verdict(
+    function: Callable[[], int], failed: str = "the audit could not be made"
+) -> int:
+    """The exit status of a job; without a verdict NO_VERDICT, whatever the reason, which is said
+    on standard error after ``failed``. A wrong argument has its own way out with the same status
+    (argparse)."""
     try:
         return status_of(function)
     except KeyboardInterrupt:
         said = "interrupted"
     except Exception as error:
         said = _said(error)
-    _say(f"the audit could not be made: {said}")
+    _say(f"{failed}: {said}")
     return NO_VERDICT
 
 
@@ -103,7 +106,7 @@ def _printed(prints: Callable[[], None]) -> None:
 def _said(error: Exception) -> str:
     """Cause and next step; a defect of ours keeps its traceback."""
     if isinstance(error, PipelineError):
-        return f"{error.what}: {error.why}\n  Next: {error.next}"
+        return shown(error)
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}\n  Next: check the path and its permissions"
     if isinstance(error, OSError) or _of(error) & THEIRS:

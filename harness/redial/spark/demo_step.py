@@ -154,6 +154,7 @@ def run(step: Step) -> Found:
     """Land all there is, aggregate what was written, audit it against the server's log."""
     from redial.spark.audit import audit
     from redial.spark.audit_page import write_page
+    from redial.spark.credentials import from_odbc
     from redial.spark.installed import Installed
     from redial.spark.judging import Rules
     from redial.spark.land import Landed, Landing, follow, start
@@ -166,8 +167,7 @@ def run(step: Step) -> Found:
     # The log first: whatever it calls ended has landed, and what has landed is then read.
     found = Sources()
     ask(spark, found, step.odbc, Installed.of(config))
-    options = {
-        "odbc": step.odbc,
+    options = from_odbc(step.odbc) | {
         "schema": config.schema_name,
         "reader": "redial-demo",
         "numPartitions": str(PARTITIONS),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from redial.spark.errors import PipelineError, reason, status_of
+from redial.spark.errors import PipelineError, reason
 from redial.spark.tables import KINDS, Table, table
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def start(
 def main(arguments: list[str] | None = None) -> int:
     """The command; the exit status is returned."""
     from redial.spark.options import StreamReadOptions, parse
+    from redial.spark.reading import look
     from redial.spark.session import spark_session
 
     chosen = _parser().parse_args(arguments)
@@ -118,7 +119,10 @@ def main(arguments: list[str] | None = None) -> int:
     parsed = parse(StreamReadOptions, options)
     landing = Landing(table(chosen.kind, chosen.to))
     checkpoint = chosen.checkpoint or f"{landing.target.path}/_checkpoint"
-    spark = spark_session("redial-landing")
+    if "SPARK_REMOTE" not in os.environ:  # there the server looks, not this process
+        look(parsed)
+    quiet = {"spark.log.level": "OFF"}  # the error is told in two lines, and kept whole
+    spark = spark_session("redial-landing", master="local[2, 4]", settings=quiet)
     source = spark.readStream.format("servicebroker").options(**options).load()
     landed = Landed(say=lambda text: print(text, flush=True))
     while True:
@@ -133,17 +137,25 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def answer(arguments: list[str] | None = None) -> int:
+    """The command's exit status: 0 landed, 2 not all of it, whatever the reason, which is said."""
+    from redial.spark.answers import status_of_verdict
+
+    return status_of_verdict(lambda: main(arguments), "the landing has stopped")
+
+
 def options_of(chosen: argparse.Namespace) -> dict[str, str]:
     """Of the data source. Raises PipelineError."""
-    server = chosen.server or os.environ.get("REDIAL_SERVER")
+    from redial.spark.credentials import from_odbc, server_of
+
+    server = server_of(chosen.server)
     if not server:
         raise PipelineError(
             "--server",
             "no database is named",
             "--server or REDIAL_SERVER with an ODBC connection string",
         )
-    options = {
-        "odbc": server,
+    options = from_odbc(server) | {
         "schema": schema_of(chosen.config) if chosen.config else chosen.schema,
         "startingMark": chosen.starting_mark,
         "numPartitions": str(chosen.partitions),
@@ -265,4 +277,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    raise SystemExit(status_of(main))
+    raise SystemExit(answer())

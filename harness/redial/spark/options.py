@@ -1,13 +1,14 @@
 """Options of the data source: validated together, every wrong one named with its rule.
 
 Spark hands options over as text with names in any case. Secrets are pydantic's SecretStr: they show
-as stars in a repr, and no message of ours repeats a value.
+as stars in a repr, and no message of ours repeats a value. What Spark keeps of one: credentials.py.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -15,16 +16,35 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
 
+from redial.spark.credentials import LOGIN, SAY_THE_REST, fetched, keywords, secrets_in
+
 SPARK_OWN = frozenset({"checkpointlocation", "queryname"})
 """Options of Spark's own that reach a source or sink with ours."""
 
+ELSEWHERE = "From"
+"""Ends the name of an option that says where the driver finds a secret."""
+OTHER_NAMES = {
+    "pwd": "password",
+    "uid": "user",
+    "username": "user",
+    "login": "user",
+    "token": "accessToken",
+    "host": "server",
+    "url": "server",
+    "dbtable": "schema",
+    "timeout": "loginTimeout",
+}
+"""What other sources and drivers call an option of ours."""
+
 MARK = re.compile(r"0[xX][0-9a-fA-F]{16}")
+HOST = r"^[^\s;,:{}=]+$"
 SERVER = r"^(tcp:)?[^\s;,:{}=]+([,:]\d{1,5})?$"
 
 
@@ -34,6 +54,9 @@ class OptionsError(ValueError):
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
         super().__init__("servicebroker options:\n" + "\n".join(f"  {p}" for p in problems))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
 
 
 class Options(BaseModel):
@@ -54,7 +77,18 @@ class Options(BaseModel):
         default=None, min_length=1, max_length=128, description="name of a database"
     )
     user: str | None = Field(default=None, min_length=1, max_length=128, description="login name")
-    password: SecretStr | None = Field(default=None, description="the login's password")
+    password: SecretStr | None = Field(
+        default=None, min_length=1, description="the login's password"
+    )
+    password_from: str | None = Field(
+        default=None, description="env:NAME or file:PATH, where the driver finds the password"
+    )
+    access_token: SecretStr | None = Field(
+        default=None, min_length=1, description="token of Microsoft Entra ID, instead of a login"
+    )
+    access_token_from: str | None = Field(
+        default=None, description="env:NAME or file:PATH, where the driver finds the token"
+    )
     authentication: (
         Literal[
             "ActiveDirectoryDefault",
@@ -71,9 +105,18 @@ class Options(BaseModel):
     )
     encrypt: Literal["yes", "no", "strict"] = Field(default="yes", description="yes, no, strict")
     trust_server_certificate: bool = Field(default=False, description="true, false")
+    host_name_in_certificate: str | None = Field(
+        default=None,
+        pattern=HOST,
+        description="name the server's certificate has, where it is not the one in server",
+    )
+    application_intent: Literal["ReadOnly", "ReadWrite"] | None = Field(
+        default=None, description="ReadWrite, or ReadOnly (spark.read only): a readable secondary"
+    )
     odbc: SecretStr | None = Field(
         default=None,
-        description="a whole ODBC connection string, instead of the options above",
+        description="a whole ODBC connection string, without a secret, instead of all above but "
+        "user, password and token",
     )
     schema_name: str = Field(
         alias="schema",
@@ -82,6 +125,18 @@ class Options(BaseModel):
         description="schema of the configuration, as in sql/configs",
     )
     login_timeout: int = Field(default=30, ge=1, le=600, description="seconds, 1 to 600")
+    retry_seconds: int = Field(
+        default=120,
+        ge=0,
+        le=86_400,
+        description="seconds a server that was lost is tried again, 1 to 86400; 0: not once",
+    )
+    query_timeout: int = Field(
+        default=900,
+        ge=0,
+        le=172_800,
+        description="seconds a statement may take to answer, 1 to 172800; 0: no limit",
+    )
 
     @model_validator(mode="after")
     def _one_way_to_connect(self) -> Self:
@@ -93,22 +148,63 @@ class Options(BaseModel):
 
     def problems(self) -> list[str]:
         """Rules between options."""
-        single = ("server", "database", "user", "password", "authentication")
-        given = [name for name in single if getattr(self, name) is not None]
+        return self._where() + self._who()
+
+    def _where(self) -> list[str]:
+        """Server, database and how to get there are told in one way."""
         if self.odbc is not None:
-            return [
-                f"{name}: the connection string in odbc says it already; allowed: one of the two"
-                for name in given
+            text = self.odbc.get_secret_value()
+            found = [
+                f"{to_camel(name)}: the connection string in odbc says it already; allowed: one of "
+                "the two"
+                for name in IN_ODBC
+                if name in self.model_fields_set and getattr(self, name) is not None
             ]
-        missing = [
+            if words := secrets_in(text):
+                found.append(
+                    f"odbc: has a secret in it ({', '.join(words)}), which Spark keeps in plans, "
+                    "event logs and its REST interface; allowed: option password, passwordFrom or "
+                    "accessToken instead. If this came by SQL or Spark Connect it is kept "
+                    "already: change that secret"
+                )
+            return found
+        return [
             f"{name}: must be given; allowed: {what}, or odbc with a whole connection string"
             for name, what in (("server", "host or host,port"), ("database", "a name"))
             if getattr(self, name) is None
         ]
-        if self.authentication is None and (self.user is None) != (self.password is None):
-            lacking = "password" if self.password is None else "user"
-            missing.append(f"{lacking}: a SQL login is user and password; allowed: both or neither")
-        return missing
+
+    def _who(self) -> list[str]:
+        """A login with its password, an account of Entra ID, a token, or Kerberos."""
+        text = self.odbc.get_secret_value() if self.odbc is not None else ""
+        said, found = keywords(text), []
+        if self.access_token is not None:
+            given = [n for n in ("user", "password", "authentication") if getattr(self, n)]
+            given += [word for word in LOGIN if word in said]
+            return [
+                f"{name}: accessToken says who it is; allowed: one of the two" for name in given
+            ]
+        if self.user is not None and "uid" in said:
+            found.append("user: UID in odbc says it already; allowed: one of the two")
+        user = self.user is not None or "uid" in said
+        password = self.password is not None or bool(secrets_in(text))
+        elsewhere = self.authentication is not None or said & set(SAY_THE_REST)
+        if not elsewhere and user != password:
+            lacking = "password" if user else "user"
+            found.append(f"{lacking}: a SQL login is user and password; allowed: both or neither")
+        return found
+
+
+IN_ODBC = (
+    "server",
+    "database",
+    "authentication",
+    "encrypt",
+    "trust_server_certificate",
+    "host_name_in_certificate",
+    "application_intent",
+)
+"""What a connection string says itself."""
 
 
 class ReadOptions(Options):
@@ -128,7 +224,6 @@ class ReadOptions(Options):
         default="fail",
         description="fail, or null: body is NULL and body_bytes tells its length",
     )
-
     fail_on_data_loss: bool = Field(
         default=True,
         description="true, false; true: fails when rows between the marks were removed",
@@ -165,6 +260,10 @@ class StreamReadOptions(ReadOptions):
     )
     stalled_mark: Literal["warn", "fail"] = Field(default="warn", description="warn, fail")
     stall_seconds: int = Field(default=60, ge=1, le=86_400, description="seconds, 1 to 86400")
+
+    def problems(self) -> list[str]:
+        """Also: only the primary's mark is known to have nothing uncommitted below it."""
+        return super().problems() + not_on_a_secondary(self, "a stream's marks are the primary's")
 
 
 class WriteOptions(Options):
@@ -216,7 +315,12 @@ class WriteOptions(Options):
                 f"{lacking}: a partition is committed in chunks only in a declared order; allowed: "
                 "chunkRows and orderColumn together, or neither"
             )
-        return found
+        if 0 < self.query_timeout <= self.lock_timeout:
+            found.append(
+                f"queryTimeout: ends before lockTimeout ({self.lock_timeout}) does; allowed: more, "
+                "or 0"
+            )
+        return found + not_on_a_secondary(self, "a secondary takes no messages")
 
 
 class BatchWriteOptions(WriteOptions):
@@ -239,6 +343,13 @@ USES = {
     BatchWriteOptions: "df.write",
     WriteOptions: "df.writeStream",
 }
+
+
+def not_on_a_secondary(options: Options, why: str) -> list[str]:
+    """The rule for what needs the primary replica."""
+    if options.application_intent != "ReadOnly":
+        return []
+    return [f"applicationIntent: {why}; allowed: ReadWrite, or spark.read"]
 
 
 def checked_mark(value: str, words: tuple[str, ...]) -> str:
@@ -267,6 +378,7 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
             values[name] = value
         elif key.lower() not in SPARK_OWN:
             problems.append(_unknown(key, model))
+    problems += _fetch_secrets(values, allowed)
     try:
         found = model.model_validate(values)
     except ValidationError as error:
@@ -275,21 +387,68 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
             problems += _lines(one, allowed)
         bad = {one["loc"][0] for one in wrong if one["loc"]}
         if bad:  # pydantic asks for the rules between options only when each is right by itself
-            rest = {name: value for name, value in values.items() if name not in bad}
-            unchecked: Options = model.model_construct(**rest)
+            unchecked = model.model_construct(**_typed(model, values, bad))
             problems += [p for p in unchecked.problems() if p.split(":")[0] not in bad]
     if problems:
         raise OptionsError(problems)
     return found
 
 
+def parse_either(models: tuple[type[Options], ...], given: Mapping[str, str]) -> Options:
+    """The options of whichever use they are right for. Raises the OptionsError with the fewest."""
+    refused = []
+    for model in models:
+        try:
+            return parse(model, given)
+        except OptionsError as error:
+            refused.append(error)
+    raise min(refused, key=lambda error: len(error.problems))
+
+
+def _typed(model: type[Options], values: dict[str, Any], bad: set[Any]) -> dict[str, Any]:
+    """The values that are right by themselves, as what they should be."""
+    kinds: dict[str, Any] = {
+        field.alias or name: field.annotation for name, field in model.model_fields.items()
+    }
+    return {
+        name: TypeAdapter(kinds[name]).validate_python(value)
+        for name, value in values.items()
+        if name not in bad
+    }
+
+
+def _fetch_secrets(values: dict[str, Any], allowed: dict[str, str]) -> list[str]:
+    """Puts secrets that are elsewhere where the others are; what is wrong with that."""
+    problems = []
+    for name in ("password", "accessToken"):
+        place = values.pop(name + ELSEWHERE, None)
+        if place is None:
+            continue
+        if name in values:
+            problems.append(f"{name}: {name}{ELSEWHERE} says it too; allowed: one of the two")
+            continue
+        try:
+            values[name] = fetched(place)
+        except ValueError as error:
+            rule = allowed[name + ELSEWHERE]
+            problems.append(f"{name}{ELSEWHERE}: {error}; allowed: {rule}")
+            values[name] = "?"  # given, if wrongly: the other rules have nothing to add
+    return problems
+
+
 def _unknown(key: str, model: type[Options]) -> str:
     """What is said of an option this use does not have."""
-    for other in EVERY:
-        for name in described(other):
-            if name.lower() == key.lower():
-                return f"{name}: is an option of {USES[other]}; allowed: leave it out here"
-    return f"{key}: there is no such option; allowed: {', '.join(described(model))}"
+    own = described(model)
+    everywhere = {name.lower(): name for other in EVERY for name in described(other)}
+    if found := everywhere.get(key.lower()):
+        uses = next(USES[other] for other in EVERY if found in described(other))
+        return f"{found}: is an option of {uses}; allowed: leave it out here"
+    meant = OTHER_NAMES.get(key.lower())
+    for names in ({name.lower(): name for name in own}, everywhere):
+        if meant is None and (close := get_close_matches(key.lower(), names, n=1)):
+            meant = names[close[0]]
+    hint = f" (did you mean {meant}?)" if meant else ""
+    return f"{key}: there is no such option{hint}; allowed: {', '.join(own)}"
 
 
 def _lines(wrong: Any, allowed: dict[str, str]) -> list[str]:
@@ -297,5 +456,7 @@ def _lines(wrong: Any, allowed: dict[str, str]) -> list[str]:
     if not wrong["loc"]:
         return str(wrong["ctx"]["error"]).splitlines()
     name = str(wrong["loc"][0])
+    empty = wrong["type"] in ("string_too_short", "too_short")
     rule = "must be given" if wrong["type"] == "missing" else "is not allowed so"
+    rule = "is empty" if empty else rule
     return [f"{name}: {rule}; allowed: {allowed[name]}"]

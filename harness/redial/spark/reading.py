@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from redial.spark.connect import SourceError, explained, open_connection
-from redial.spark.marks import landing
+from redial.spark.marks import landing, present
 from redial.spark.options import ReadOptions
 from redial.spark.ranges import range_condition
 from redial.spark.readers import known, refuse_loss
@@ -54,6 +54,8 @@ FROM {table} AS l
 WHERE {condition}
 ORDER BY l.RowVersion;"""
 
+READER = "a login in the configuration's reader role"
+"""What helps who may not read."""
 BATCH_ROWS = 4096
 BATCH_BYTES = 16_777_216
 """A batch is handed to Spark when it has this many rows, or bytes of bodies."""
@@ -74,6 +76,23 @@ def select(options: ReadOptions, part: Range) -> str:
         condition=range_condition(part.start, part.end, "l.RowVersion"),
         longest=int(options.max_body_bytes),
     )
+
+
+def look(options: ReadOptions) -> None:
+    """Ask the server for what a read asks for, and take nothing: what is wrong is then told before
+    Spark starts. Raises SourceError."""
+
+    def once() -> None:
+        connection = open_connection(options)
+        try:
+            with explained(options, f"{landing(options)} cannot be read", READER):
+                present(connection, options)
+                connection.execute(select(options, Range(0, 0))).fetchall()
+                known(connection, options)
+        finally:
+            connection.close()
+
+    again(options, f"a first look at {landing(options)}", once)
 
 
 def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
@@ -103,9 +122,8 @@ class _Rest:
         """The next batch, over a new connection where there is none; None behind the last row. After
         an error it goes on where it was. Raises SourceError."""
         options = self.options
-        step = "a login in the configuration's reader role"
         try:
-            with explained(options, f"{landing(options)} cannot be read", step):
+            with explained(options, f"{landing(options)} cannot be read", READER):
                 if self.found is None:
                     self.connection = open_connection(options)
                     sql = select(options, Range(self.at, self.part.end))

@@ -286,9 +286,8 @@ class _Sender:
             229: "add the login to the configuration's sender role",
             1222: "look who holds the ledger's row or the dialog (sys.dm_tran_locks), or a larger "
             "lockTimeout",
-            2812: "deploy the configuration (invoke deploy), and check option schema",
             50102: "write again after usp_OpenGate",
         }
         number = told(error, self.options, "", "").number
-        next_step = steps.get(number or 0, "docs/errors.md; Spark runs the task again")
+        next_step = steps.get(number or 0, "docs/errors.md")
         return told(error, self.options, f"{self.piece} was not sent", next_step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -61,7 +60,9 @@ def _nothing() -> PipelineError:
 
 def server_of(chosen: Namespace) -> str | None:
     """The database that is to be asked. Raises PipelineError when there is nothing to look at."""
-    server: str | None = chosen.server or os.environ.get("REDIAL_SERVER")
+    from redial.spark.credentials import server_of
+
+    server: str | None = server_of(chosen.server)
     if not server and not chosen.landed:
         raise _nothing()
     return server
@@ -117,11 +118,12 @@ def ask(
     it is set up. Raises SourceError, PipelineError.
     """
     from redial.spark.connect import open_connection
+    from redial.spark.credentials import from_odbc
     from redial.spark.marks import present
     from redial.spark.options import BatchReadOptions, parse
     from redial.spark.ranges import mark_literal
 
-    given = {"odbc": server, "schema": known if isinstance(known, str) else known.schema}
+    given = from_odbc(server) | {"schema": known if isinstance(known, str) else known.schema}
     options = parse(BatchReadOptions, given)
     connection = open_connection(options)
     try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.server import EMBEDDED_LABEL
 from redial.spark.connect import open_connection
+from redial.spark.credentials import from_odbc
 from redial.spark.jar import DRIVER, jdbc_jar
 from redial.spark.options import Options, parse
 from redial.spark.ranges import rowversion_predicates
@@ -73,7 +74,7 @@ def _seconds(frame: DataFrame) -> float:
 
 
 def _options(broker: BrokerProcess) -> dict[str, str]:
-    return {"odbc": broker.odbc, "schema": "audit"}
+    return from_odbc(broker.odbc) | {"schema": "audit"}
 
 
 def fill(broker: BrokerProcess, rows: int) -> Any:  # pyodbc's connection, which has no types

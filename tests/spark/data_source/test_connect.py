@@ -51,6 +51,7 @@ def test_a_session_over_connect_writes_reads_and_streams(lab, tmp_path):
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": python,
         "PYTHONPATH": ROOT,
+        "SPARK_TESTING": "1",  # a free port for its server, instead of one that may be in use
     }
     given = {
         "sending": lab.sending(),

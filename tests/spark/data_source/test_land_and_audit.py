@@ -15,6 +15,7 @@ from redial.deploy import apply, connect_odbc
 from redial.paths import ROOT
 from redial.server import with_database
 from redial.spark import audit, land
+from redial.spark.credentials import from_odbc
 from redial.spark.errors import PipelineError, status_of
 from redial.spark.installed import Installed, on_server
 from redial.spark.options import WriteOptions, parse
@@ -139,8 +140,8 @@ def twice(shop):
     apply(config, connect_odbc(shop.odbc))
     options = parse(
         WriteOptions,
-        {
-            "odbc": shop.odbc,
+        from_odbc(shop.odbc)
+        | {
             "schema": "etl",
             "contract": config.contract.name,
             "fromService": config.services.initiator,

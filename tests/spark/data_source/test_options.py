@@ -8,6 +8,7 @@ import traceback
 import pytest
 
 from redial.spark.connect import SourceError, connection_string, hidden, told
+from redial.spark.credentials import from_odbc
 from redial.spark.options import (
     EVERY,
     BatchReadOptions,
@@ -67,6 +68,28 @@ def test_all_that_is_wrong_is_named_together_with_rule_and_allowed_values():
     assert any(line.startswith("jobId: is an option of df.write") for line in found)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("pasword", "password"),
+        ("PWD", "password"),
+        ("numPartition", "numPartitions"),
+        ("orderColum", "orderColumn"),
+        ("url", "server"),
+        ("token", "accessToken"),
+    ],
+)
+def test_an_unknown_option_is_told_with_the_one_that_was_meant(typed, meant):
+    found = problems(BatchReadOptions, READ | {typed: SECRET})
+    assert len(found) == 1
+    assert found[0].startswith(f"{typed}: there is no such option (did you mean {meant}?); allowed")
+
+
+def test_an_option_like_no_other_is_told_without_a_guess():
+    (line,) = problems(BatchReadOptions, READ | {"zzz": "1"})
+    assert line.startswith("zzz: there is no such option; allowed: server, database, ")
+
+
 def test_names_are_taken_in_any_case_as_spark_passes_them():
     found = parse(BatchReadOptions, {name.lower(): value for name, value in READ.items()})
     assert found.schema_name == "audit" and found.num_partitions == 1
@@ -78,11 +101,12 @@ def test_every_option_says_what_is_allowed(model):
 
 
 def test_a_connection_is_told_in_one_way():
-    assert problems(BatchReadOptions, READ | {"odbc": "Server=x"})[0].startswith("server: ")
+    found = problems(BatchReadOptions, READ | {"odbc": "Server=x", "encrypt": "yes"})
+    assert [line.split(":")[0] for line in found] == ["server", "database", "encrypt"]
     assert problems(BatchReadOptions, {"schema": "s", "server": "a b", "database": "d"}) == [
         "server: is not allowed so; allowed: host, host,port or host:port"
     ]
-    assert parse(BatchReadOptions, {"schema": "s", "odbc": "Server=x;PWD=y"}).server is None
+    assert parse(BatchReadOptions, {"schema": "s", "odbc": "Server=x"}).server is None
 
 
 def test_chunks_need_a_declared_order():
@@ -109,15 +133,16 @@ def test_no_secret_is_in_a_repr_a_message_or_a_traceback():
     assert not [text for text in shown if "hunter2" in text]
 
 
-def test_a_password_within_a_connection_string_is_hidden_too():
-    options = parse(BatchReadOptions, {"schema": "s", "odbc": "Server=x;UID=u;PWD={pa}}ss}"})
-    assert hidden("pa}ss was wrong", options) == "*** was wrong"
+def test_a_password_is_hidden_as_it_is_and_as_a_connection_string_writes_it():
+    given = from_odbc("Server=x;UID=u;PWD={pa}}ss}") | {"schema": "s"}
+    options = parse(BatchReadOptions, given)
+    assert hidden("pa}ss was wrong: PWD={pa}}ss}", options) == "*** was wrong: PWD={***}"
 
 
 def test_values_cannot_break_out_of_the_connection_string():
     pytest.importorskip("mssql_python_odbc")
     text = connection_string(parse(BatchReadOptions, READ))
-    assert "PWD={hunter2}};PWD=x}" in text
+    assert "PWD={hunter2}};PWD=x};" in text
     assert ";Server=db,1433;" in text and "TrustServerCertificate=no" in text
     trusted = parse(BatchReadOptions, {"server": "db", "database": "d", "schema": "s"})
     assert "Trusted_Connection=yes" in connection_string(trusted)

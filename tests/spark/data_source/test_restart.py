@@ -8,6 +8,7 @@ pytest.importorskip("pyspark")
 
 from pyspark_servicebroker.stream import StreamReader
 from redial.spark.connect import SourceError, open_connection
+from redial.spark.credentials import from_odbc
 from redial.spark.options import StreamReadOptions, parse
 from redial_broker.tds.embedded import EmbeddedBroker, make_instance
 from redial_broker.tds.process import BrokerProcess
@@ -21,7 +22,7 @@ ROWS = 2
 
 def options_of(odbc: str, seconds: int = 600) -> StreamReadOptions:
     """seconds: of a log-in."""
-    options = {"odbc": odbc, "schema": "audit", "loginTimeout": str(seconds)}
+    options = from_odbc(odbc) | {"schema": "audit", "loginTimeout": str(seconds)}
     return parse(StreamReadOptions, options)
 
 
@@ -63,7 +64,7 @@ def test_a_stream_goes_on_from_its_checkpoint_when_the_same_server_is_back(spark
             at_the_end()
 
         source = spark.readStream.format("servicebroker").options(
-            odbc=odbc, schema="audit", loginTimeout="600", maxMessagesPerTrigger="1"
+            **from_odbc(odbc), schema="audit", loginTimeout="600", maxMessagesPerTrigger="1"
         )
         writer = source.load().writeStream.foreachBatch(take)
         query = writer.option("checkpointLocation", str(tmp_path)).start()

@@ -189,7 +189,7 @@ def test_missing_rights_name_the_role(lab, piece):
 
 
 def test_a_schema_without_the_procedures_names_the_deployment(lab, piece):
-    with pytest.raises(SourceError, match=r"invoke deploy"):
+    with pytest.raises(SourceError, match=r"redial deploy"):
         send_partition(parse(WriteOptions, lab.sending() | {"schema": "dbo"}), piece, [])
 
 
