@@ -79,6 +79,8 @@ def find_driver(libraries: Path) -> Path | None:
 
 NOT_ALLOWED = 229
 """A right is missing (sys.messages)."""
+NO_SUCH_OBJECT = 208
+"""There is no such table or view, or none that this login may see (sys.messages)."""
 
 
 def server_message(error: BaseException) -> tuple[int | None, str]:

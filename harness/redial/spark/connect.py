@@ -36,7 +36,7 @@ class SourceError(RuntimeError):
 
 
 PASSING = frozenset(
-    {1205, 1222}  # a deadlock's victim; a lock that did not come in time
+    {1205}  # a deadlock's victim (1222 has lockTimeout, its own bound)
     | {3960, 3961}  # a row or an object changed under snapshot isolation
     | {596, 6005, 17142, 18401}  # a session that is killed; a server that stops, pauses, upgrades
     | {922, 924, 927}  # the database is recovered, in single user's hands, restored
@@ -171,6 +171,8 @@ def _remedy(error: BaseException, number: int | None, options: Options) -> str |
         )
     if error.args and error.args[0] == "HYT00":
         return "look what blocks it (sys.dm_exec_requests), or a larger queryTimeout"
+    if passing(error, number):
+        return "see whether the server is up and has room; a larger retrySeconds waits longer"
     return None
 
 

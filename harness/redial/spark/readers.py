@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from redial.odbc import server_message
+from redial.odbc import NO_SUCH_OBJECT, server_message
 from redial.quoting import quote_name
 from redial.spark.acknowledge import acknowledge
 from redial.spark.connect import SourceError, told
@@ -21,7 +21,6 @@ from redial.spark.ranges import mark_literal, range_condition
 
 PURGE = "usp_PurgeLanding"
 """Name of the purge's row among the readers."""
-NO_SUCH_OBJECT = 208
 
 log = logging.getLogger("pyspark_servicebroker")
 

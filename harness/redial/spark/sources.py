@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from redial.envelope import key_of
+from redial.odbc import NO_SUCH_OBJECT
 from redial.quoting import quote_name
 from redial.spark.audit_arguments import SCHEMA
 from redial.spark.errors import PipelineError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from redial.spark.options import Options
 
-NO_SUCH_OBJECT = 208
-"""The server's error number (sys.messages)."""
 
 GUIDS = frozenset({"Handle", "ConversationId", "ResendOf"})
 DEAD = "ConversationId string, MessageSequence bigint, MessageType string, "

@@ -239,8 +239,8 @@ def test_spark_before_4_2_says_nothing_and_the_limit_holds_all_the_same(lab):
 
 
 def test_what_is_committed_is_acknowledged_as_a_lower_bound(lab):
-    reader = StreamReader(lab.stream_options(reader="lake"))
-    mark = "SELECT UpTo FROM audit.LandingAcknowledged WHERE Reader = N'lake';"
+    reader = StreamReader(lab.stream_options(reader="lower bound"))
+    mark = "SELECT UpTo FROM audit.LandingAcknowledged WHERE Reader = N'lower bound';"
 
     def acknowledged() -> str:
         ((found,),) = lab.rows(mark)
@@ -399,7 +399,7 @@ def test_without_the_right_to_read_the_role_is_named(lab):
 
 def test_a_server_that_is_away_is_named(lab):
     options = parse(BatchReadOptions, lab.options() | {"server": "127.0.0.1,1"})
-    options = options.model_copy(update={"login_timeout": 1})
+    options = options.model_copy(update={"login_timeout": 1, "retry_seconds": 0})
     with pytest.raises(SourceError, match=r"127.0.0.1,1 as sa: .*can be reached") as caught:
         BatchReader(options).partitions()
     assert caught.value.number is None or caught.value.number != 18456

@@ -75,7 +75,7 @@ def test_a_killed_session_leaves_nothing_sent(lab, piece):
         yield from messages(b"b")
 
     with pytest.raises(SourceError):
-        send_partition(lab.write_options(batchRows="1"), piece, killed())
+        send_partition(lab.write_options(batchRows="1", retrySeconds="0"), piece, killed())
     assert lab.ledger(piece.job) == []
 
 
