@@ -228,11 +228,9 @@ def _parser() -> argparse.ArgumentParser:
         default="parquet",
         help="delta: with deltalake from PyPI; delta-spark: where the cluster has it",
     )
-    add(
-        "--schema",
-        help="schema of the configuration in the database, such as audit; no file needed",
-    )
-    add("--config", default="audit", help="instead: name of a file in sql/configs, or a path")
+    where = parser.add_mutually_exclusive_group().add_argument
+    where("--schema", default="audit", help="schema of the configuration (default: audit)")
+    where("--config", help="a name in sql/configs or a path of a .toml: says the schema instead")
     add("--server", help="ODBC connection string of the database; also from REDIAL_SERVER")
     add("--checkpoint", help="default: _checkpoint in the table's directory")
     add(
