@@ -101,11 +101,16 @@ def start(
         if every is None
         else writer.trigger(processingTime=f"{every} seconds")
     )
+    return writer.foreachBatch(batch_function(landing, checkpoint)).start()
+
+
+def batch_function(landing: Landing, checkpoint: str) -> Callable[[DataFrame, int], None]:
+    """What Spark calls with each batch; over Connect it is pickled and called in the server."""
 
     def land(rows: DataFrame, batch: int) -> None:
         landing.land(rows, batch, checkpoint)
 
-    return writer.foreachBatch(land).start()
+    return land
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -24,6 +24,7 @@ from .shop import EACH, KEYS, Shop
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
+
 @pytest.fixture(scope="module")
 def shop(lab):
     return Shop(lab.broker)
