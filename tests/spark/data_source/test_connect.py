@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -50,21 +51,29 @@ FULL_ONLY = pytest.mark.skipif(
 )
 
 
-def run(*command: str, text: str = "", **environment: str) -> subprocess.CompletedProcess:
-    """This interpreter, where Spark Connect can be used; else the test is skipped."""
+def run(
+    folder: Path, *command: str, text: str = "", **environment: str
+) -> subprocess.CompletedProcess:
+    """This interpreter, where Spark Connect can be used; else the test is skipped. folder: empty.
+
+    The server gives the process of a foreachBatch ten seconds to start (PythonWorkerFactory), so it
+    is started without Spark's own path, whose head is a zip of sources that it would compile.
+    """
     if why := missing():
         pytest.skip(why)
     if find_spec("grpc") is None:
         pytest.skip("Spark Connect's client is not installed: tools/setup --spark")
-    python = sys.executable
-    own = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python, "PYTHONPATH": ROOT}
+    worker = folder / "python"
+    worker.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
+    worker.chmod(0o755)
+    own = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
     return subprocess.run(
-        [python, *command],
+        [sys.executable, *command],
         input=text,
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env=os.environ | own | environment,
+        env=os.environ | own | {"PYTHONPATH": ROOT} | environment,
         timeout=HANGS,
         check=False,
     )
@@ -77,7 +86,7 @@ def test_a_session_over_connect_writes_reads_and_streams(lab, tmp_path):
         "reading": lab.options(startingMark=lab.mark()),
         "folder": str(tmp_path),
     }
-    done = run("-c", SCRIPT, text=json.dumps(given))
+    done = run(tmp_path, "-c", SCRIPT, text=json.dumps(given))
     assert done.returncode == 0, done.stderr[-2000:]
     module, rows, landed = json.loads(done.stdout.strip().splitlines()[-1])
     assert module.startswith("pyspark.sql.connect") and (rows, landed) == (6, 6)
@@ -91,7 +100,7 @@ def test_landing_and_audit_work_over_connect_as_they_do_without(lab, tmp_path):
     # With SPARK_TESTING the server takes a port that is free.
     remote = {REMOTE: "local[2]", "SPARK_TESTING": "1"}
     job = "tests.spark.data_source.connect_job"
-    done = run("-m", job, shop.odbc, str(tmp_path), **remote)
+    done = run(tmp_path, "-m", job, shop.odbc, str(tmp_path), **remote)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["session"].startswith("pyspark.sql.connect")
