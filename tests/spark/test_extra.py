@@ -26,9 +26,11 @@ def name_of(text: str) -> str:
     return re.sub(r"[-_.]+", "-", text).lower()
 
 
-def installed() -> dict[str, Requirement]:
-    """What ``pip install 'redial-servicebroker[spark]'`` asks for, by name."""
-    lines = project()["dependencies"] + project()["optional-dependencies"]["spark"]
+def installed(*extras: str) -> dict[str, Requirement]:
+    """What ``pip install 'redial-servicebroker[EXTRAS]'`` asks for, by name; spark by default."""
+    lines = list(project()["dependencies"])
+    for extra in extras or ("spark",):
+        lines += project()["optional-dependencies"][extra]
     return {name_of(one.name): one for one in map(Requirement, lines)}
 
 

@@ -64,16 +64,18 @@ class Landed:
     def count(self, query: StreamingQuery) -> None:
         """Batches that have ended since the last look; Spark keeps a hundred of them."""
         for one in query.recentProgress:
-            if one["batchId"] <= self.seen or not one["numInputRows"]:
+            # Of its sources: over Connect the progress itself has no numInputRows.
+            rows = sum(source["numInputRows"] for source in one["sources"])
+            if one["batchId"] <= self.seen or not rows:
                 continue
             self.seen = one["batchId"]
             self.batches += 1
-            self.rows += one["numInputRows"]
+            self.rows += rows
             end = one["sources"][0]["endOffset"]
             end = json.loads(end) if isinstance(end, str) else end
             if isinstance(end, dict) and "mark" in end:
                 self.mark = int(end["mark"], 16)
-            self.say(f"batch {self.seen} written: {one['numInputRows']:,} rows")
+            self.say(f"batch {self.seen} written: {rows:,} rows")
 
 
 def query_of(rows: DataFrame, checkpoint: str) -> str:
@@ -101,11 +103,16 @@ def start(
         if every is None
         else writer.trigger(processingTime=f"{every} seconds")
     )
+    return writer.foreachBatch(batch_function(landing, checkpoint)).start()
+
+
+def batch_function(landing: Landing, checkpoint: str) -> Callable[[DataFrame, int], None]:
+    """What Spark calls with each batch; over Connect it is pickled and called in the server."""
 
     def land(rows: DataFrame, batch: int) -> None:
         landing.land(rows, batch, checkpoint)
 
-    return writer.foreachBatch(land).start()
+    return land
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -20,11 +20,17 @@ SHORT_JOB = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM options of a job of seconds on two cores: the second compiler and a parallel collector cost
 more than they bring (start to first result: half the time, measured)."""
 
+REMOTE = "SPARK_REMOTE"
+"""Environment variable, Spark's own: sc://host is a Connect server that is there, local[2] is one
+that the session starts for itself."""
+
 
 def need_java_and_spark() -> None:
-    """Raise PipelineError when Java or PySpark is missing, with the command that installs it."""
+    """Raise PipelineError when Java or PySpark is missing, with the command that installs it.
+    Where a Connect server is named, Java is its own affair."""
     java = os.environ.get("JAVA_HOME")
-    if shutil.which("java") is None and not (java and (Path(java) / "bin/java").exists()):
+    there = shutil.which("java") is not None or (java and (Path(java) / "bin/java").exists())
+    if not there and not os.environ.get(REMOTE, "").startswith("sc://"):
         raise PipelineError(
             "Java",
             "is not installed (Spark 4 needs 17 or 21)",
@@ -46,9 +52,11 @@ def spark_session(
     java_options: str = SHORT_JOB,
     settings: dict[str, str] | None = None,
 ) -> SparkSession:
-    """The session there is (spark-submit, a notebook's), else a local one on two cores.
+    """The session there is (spark-submit, a notebook's), else one of the Connect server that
+    SPARK_REMOTE names, else a local one on two cores.
 
-    name: the application's. jars: JDBC drivers. The others are of a session made here.
+    name: the application's. jars: JDBC drivers. The others are of a session made here; a server
+    that was there before has settings of its own.
     The workers run this interpreter and find this package. The thread that calls can write with
     it, also when it is not the one that made it (use_here). Raises PipelineError.
     """
@@ -63,8 +71,9 @@ def spark_session(
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SOURCES), path)))
     # spark-submit starts Python with a gateway and says master, jars and memory itself.
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    remote = os.environ.get(REMOTE, "")
     builder = SparkSession.builder.appName(name)
-    if not submitted:
+    if not submitted and not remote:  # Spark refuses both
         builder = builder.master(master)
     own = {
         "spark.ui.enabled": "false",
@@ -75,7 +84,8 @@ def spark_session(
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": java_options,
     } | ({"spark.jars": ",".join(map(str, jars))} if jars else {})
-    if SparkSession.getActiveSession() is None and not submitted:
+    given = submitted or remote.startswith("sc://")
+    if not given and SparkSession.getActiveSession() is None:
         for key, value in (own | (settings or {})).items():
             builder = builder.config(key, value)
     return use_here(builder.getOrCreate())

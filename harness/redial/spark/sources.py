@@ -246,8 +246,11 @@ def files(spark: SparkSession, path: str) -> DataFrame:
 
     try:
         if is_delta(path):
-            return spark.read.option("basePath", path).parquet(*delta_files(path))
-        return spark.read.parquet(path)
+            found = spark.read.option("basePath", path).parquet(*delta_files(path))
+        else:
+            found = spark.read.parquet(path)
+        found.columns  # noqa: B018 - Spark Connect looks no earlier
+        return found
     except AnalysisException as error:
         raise PipelineError(
             path, str(error).splitlines()[0][:300], "python -m redial.spark.land writes it"

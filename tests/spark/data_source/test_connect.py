@@ -7,14 +7,20 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+from redial.spark.errors import PipelineError
+from redial.spark.land import Landing, batch_function
+from redial.spark.session import REMOTE, need_java_and_spark
+from redial.spark.tables import KINDS, table
 from tests.sampling import full
 from tests.waiting import HANGS
 
 from .conftest import ROOT
 from .lab import missing
+from .shop import EACH, KEYS, Shop
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
@@ -40,33 +46,92 @@ print(json.dumps([type(spark).__module__, rows, landed]))
 """
 
 
-@pytest.mark.skipif(not full(), reason="Spark Connect needs a server of its own: REDIAL_FULL=1")
-def test_a_session_over_connect_writes_reads_and_streams(lab, tmp_path):
+FULL_ONLY = pytest.mark.skipif(
+    not full(), reason="Spark Connect needs a server of its own: REDIAL_FULL=1"
+)
+
+
+def run(
+    folder: Path, *command: str, text: str = "", **environment: str
+) -> subprocess.CompletedProcess:
+    """This interpreter, where Spark Connect can be used; else the test is skipped. folder: empty.
+
+    The server gives the process of a foreachBatch ten seconds to start (PythonWorkerFactory), so it
+    is started without Spark's own path, whose head is a zip of sources that it would compile.
+    """
     if why := missing():
         pytest.skip(why)
     if find_spec("grpc") is None:
         pytest.skip("Spark Connect's client is not installed: tools/setup --spark")
-    python = sys.executable
-    environment = os.environ | {
-        "PYSPARK_PYTHON": python,
-        "PYSPARK_DRIVER_PYTHON": python,
-        "PYTHONPATH": ROOT,
-        "SPARK_TESTING": "1",  # a free port for its server, instead of one that may be in use
-    }
+    worker = folder / "python"
+    worker.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
+    worker.chmod(0o755)
+    own = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
+    return subprocess.run(
+        [sys.executable, *command],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | own | {"PYTHONPATH": ROOT} | environment,
+        timeout=HANGS,
+        check=False,
+    )
+
+
+@FULL_ONLY
+def test_a_session_over_connect_writes_reads_and_streams(lab, tmp_path):
     given = {
         "sending": lab.sending(),
         "reading": lab.options(startingMark=lab.mark()),
         "folder": str(tmp_path),
     }
-    done = subprocess.run(
-        [python, "-c", SCRIPT],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=HANGS,
-        check=False,
-    )
+    done = run(tmp_path, "-c", SCRIPT, text=json.dumps(given), SPARK_TESTING="1")
     assert done.returncode == 0, done.stderr[-2000:]
     module, rows, landed = json.loads(done.stdout.strip().splitlines()[-1])
     assert module.startswith("pyspark.sql.connect") and (rows, landed) == (6, 6)
+
+
+@FULL_ONLY
+def test_landing_and_audit_work_over_connect_as_they_do_without(lab, tmp_path):
+    """SPARK_REMOTE is all that is different. A file that isn't there and a table of another query
+    are told as always, though Connect looks for them later and tells the server's words."""
+    shop = Shop(lab.broker, "connected")
+    # With SPARK_TESTING the server takes a port that is free.
+    remote = {REMOTE: "local[2]", "SPARK_TESTING": "1"}
+    job = "tests.spark.data_source.connect_job"
+    done = run(tmp_path, "-m", job, shop.odbc, str(tmp_path), **remote)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["session"].startswith("pyspark.sql.connect")
+    rows = 2 * len(KEYS) * (EACH + 1)
+    assert [line.partition(" in ")[0] for line in said["landed"]] == [
+        f"{rows} rows",
+        f"{rows} rows",
+        "1 rows",
+        "1 rows",
+    ]
+    (whole, of_files), (loss, of_server) = said["audits"]
+    assert (whole, of_files["landed"], of_files["lost"]) == (0, rows, 0)
+    assert (loss, of_server["lost"], of_server["lost_by_key"]) == (1, 2, 2)
+    assert said["absent"] == 2 and "Next: python -m redial.spark.land" in done.stderr
+    assert "belongs to query" in said["refused"]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_a_connect_server_runs_for_each_batch_can_be_sent_to_it(kind, tmp_path):
+    """It is pickled in the client and run in the server; nothing of a session may be in it."""
+    pickle = pytest.importorskip("pyspark.cloudpickle")
+    sent = pickle.dumps(batch_function(Landing(table(kind, str(tmp_path))), "checkpoint"))
+    assert callable(pickle.loads(sent))
+
+
+def test_a_connect_server_has_its_own_java(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    for remote in ("", "local[2]"):
+        monkeypatch.setenv(REMOTE, remote)
+        with pytest.raises(PipelineError, match="Java: is not installed"):
+            need_java_and_spark()
+    monkeypatch.setenv(REMOTE, "sc://spark.example:15002")
+    need_java_and_spark()

@@ -7,13 +7,11 @@ import re
 import shutil
 import uuid
 
-import pyodbc
 import pytest
 
 from redial.cli.configs import load_named
 from redial.deploy import apply, connect_odbc
 from redial.paths import ROOT
-from redial.server import with_database
 from redial.spark import audit, land
 from redial.spark.credentials import from_odbc
 from redial.spark.errors import PipelineError, status_of
@@ -23,37 +21,9 @@ from redial.spark.sending import Message, Piece, send_partition
 from redial.spark.sources import Sources, ask, files
 from tests.envelopes import envelope
 
+from .shop import EACH, KEYS, Shop
+
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
-
-KEYS, EACH = ("red", "green"), 7
-SEND = """
-EXECUTE orders.usp_Send N'//redial/orders/initiator', N'//redial/orders/target',
-    N'//redial/orders/contract', N'//redial/orders/event', @messageBody = ?, @key = ?;"""
-
-
-class Shop:
-    """A database with ``orders`` whose dialogs have all ended: two rounds, so two for each key."""
-
-    def __init__(self, broker) -> None:
-        self.odbc = with_database(broker.odbc, "shop")
-        with pyodbc.connect(broker.odbc, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE shop;")
-        apply(load_named("orders"), connect_odbc(self.odbc))
-        self.sa = pyodbc.connect(self.odbc, autocommit=True)
-        for first in (0, EACH):
-            for number in range(first, first + EACH):
-                for key in KEYS:
-                    self.sa.execute(SEND, json.dumps({"n": number}).encode(), key)
-            self.sa.execute("EXECUTE orders.usp_Drain @reason = N'a round is over', @WhatIf = 0;")
-            self.sa.execute("EXECUTE orders.usp_OpenGate @reason = N'the next one';")
-        for _ in range(600):
-            if not self.value("COUNT(*) FROM orders.ConversationLog WHERE EndedUtc IS NULL"):
-                return
-            self.sa.execute("WAITFOR DELAY '00:00:00.050';")
-        raise AssertionError("the dialogs did not end")
-
-    def value(self, rest: str):
-        return self.sa.execute(f"SELECT {rest};").fetchone()[0]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,9 @@
 """Every notebook of docs/notebooks runs from top to bottom, in the tests' own Spark session.
 
 A kernel of its own would start another JVM for each; a cell here is what a kernel executes, since
-no notebook uses a magic. The outputs they are committed with came from a kernel.
+no notebook uses a magic. The outputs they are committed with came from a kernel. That the wheel is
+enough is tried in tests/product/test_package.py, in full runs; here its folder is empty, and what a
+notebook imports is looked at.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import pytest
 
 from redial.paths import ROOT
+from tests.spark.test_extra import imported, installed, name_of
 
 FOLDER = ROOT / "docs" / "notebooks"
 NAMES = sorted(path.name for path in FOLDER.glob("*.ipynb"))
@@ -27,7 +30,8 @@ def cells(name: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_notebook_runs(spark, name):
+def test_the_notebook_runs_in_an_empty_folder(spark, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": "__main__"}
     try:
         for number, cell in enumerate(cells(name)):
@@ -37,6 +41,17 @@ def test_the_notebook_runs(spark, name):
         if "broker" in namespace:
             namespace["broker"].stop()
     assert namespace["landed"].columns  # it came to its end
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_notebook_imports_nothing_but_what_it_says_to_install(name):
+    """The lab is in the wheel, and works with an extra of its own."""
+    code = "\n".join("".join(cell["source"]) for cell in cells(name))
+    asked = set(installed("spark", "broker")) | {"redial-broker"}
+    assert sorted(n for n in imported(code) if name_of(n) not in asked) == []
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    extras = "[spark,broker]" if "redial_broker" in code else "[spark]"
+    assert f"pip install 'redial-servicebroker{extras}'" in text
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
 from redial.paths import ROOT
 from redial.spark.errors import PipelineError
-from redial.spark.land import Landing, follow, start
+from redial.spark.land import Landed, Landing, follow, start
 from redial.spark.sources import files
 from redial.spark.tables import ParquetTable, table
 from tests.sampling import full
@@ -133,6 +135,25 @@ def test_killed_at_every_point_and_started_again_each_row_is_there_once(
     else:  # the tests' own session goes on
         land_all(spark, source, Landing(table(kind, str(target))), tmp_path)
     assert landed(spark, target) == Counter(range(BATCHES * ROWS))
+
+
+def test_a_connect_client_counts_the_same_rows(spark, source, tmp_path):
+    """It is sent a query's progress without the totals: seen on 4.2.1, in test_connect.py's runs."""
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+    counted, over_connect = Landed(), Landed()
+    query = start(
+        stream(spark, source), Landing(table("parquet", f"{tmp_path}/t")), f"{tmp_path}/c"
+    )
+    follow(query, counted)
+    progress = [json.loads(one.json) for one in query.recentProgress]
+    for one in progress:
+        del one["numInputRows"], one["inputRowsPerSecond"], one["processedRowsPerSecond"]
+    over_connect.count(
+        SimpleNamespace(recentProgress=list(map(StreamingQueryProgress.fromJson, progress)))
+    )
+    assert counted.rows == over_connect.rows == BATCHES * ROWS
+    assert counted.batches == over_connect.batches == BATCHES
 
 
 def test_a_table_is_not_shared_by_queries(spark, source, tmp_path):
