@@ -49,7 +49,17 @@ def main(server: str, folder: Path) -> dict:
     said["audits"].append(verdict())
     said["absent"] = status_of(lambda: audit.main(["--landed", str(folder / "absent")]))
     try:
-        land.main([*at, "--to", tables["parquet"], "--checkpoint", str(folder / "another")])
+        land.main(
+            [
+                *at,
+                "--to",
+                tables["parquet"],
+                "--checkpoint",
+                str(folder / "another"),
+                "--reader",
+                "",
+            ]
+        )
     except PipelineError as error:
         said["refused"] = str(error)
     return said
