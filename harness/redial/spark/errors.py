@@ -14,6 +14,10 @@ LONGEST = 2000
 """Characters of Spark's words that are shown: ours, with their next step, are shorter."""
 
 
+_FRAME = re.compile(r"\s*(at [\w.$/]+\(.*|\.\.\. \d+ more|(SQLSTATE: \w+\s*)+)?$")
+"""Lines of a stack, which say nothing of the cause."""
+
+
 class PipelineError(RuntimeError):
     """what: the object concerned. why: the cause. next: what helps. whole: all that Spark said."""
 
@@ -49,7 +53,8 @@ def shown(error: PipelineError) -> str:
 
 
 def reason(log: str) -> str:
-    """The line of Spark's words that says most: the innermost cause, else the last line."""
+    """The line of Spark's words that says most: the innermost cause, else the last line that is none
+    of a stack."""
     causes = re.findall(r"(?m)^(?:Caused by: |: )?([\w.$]+(?:Exception|Error): .*)$", log)
-    lines = log.strip().splitlines()
+    lines = [line.strip() for line in log.splitlines() if not _FRAME.match(line)]
     return (causes[-1] if causes else lines[-1] if lines else "it said nothing")[:LONGEST]

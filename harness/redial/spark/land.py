@@ -21,6 +21,7 @@ from redial.spark.errors import PipelineError, reason
 from redial.spark.tables import KINDS, Table, table
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -95,15 +96,30 @@ def start(
     """Start landing a streaming DataFrame that has the data source's columns.
 
     checkpoint: where Spark keeps how far it is; it belongs to the table and is never shared. every:
-    seconds between looks; None: all there is now, then the query ends.
+    seconds between looks; None: all there is now, then the query ends. Raises PipelineError.
     """
+    from pyspark.errors import PySparkException
+
     writer = source.writeStream.queryName("redial-landing").option("checkpointLocation", checkpoint)
     writer = (
         writer.trigger(availableNow=True)
         if every is None
         else writer.trigger(processingTime=f"{every} seconds")
     )
-    return writer.foreachBatch(batch_function(landing, checkpoint)).start()
+    try:
+        return writer.foreachBatch(batch_function(landing, checkpoint)).start()
+    except PySparkException as error:  # over Connect the server starts a process here, or cannot
+        raise stopped(error) from None
+
+
+def stopped(error: PySparkException) -> PipelineError:
+    """What ended the query, in a line, without the description of the query that follows it."""
+    whole = str(error)
+    words = reason(whole.partition("=== Streaming Query ===")[0])
+    why, _, advice = words.partition(" Next: ")
+    again = "start it again with the same checkpoint: it goes on where it was"
+    step = f"{advice.rstrip('.') or 'remove the cause'}; then {again}"
+    return PipelineError("landing", why.rstrip("."), step, whole)
 
 
 def batch_function(landing: Landing, checkpoint: str) -> Callable[[DataFrame, int], None]:
@@ -184,11 +200,13 @@ def schema_of(config: str) -> str:
 
 
 def reader_of(path: str) -> str:
-    """The reader's name of a table's job: one for each table, as a table belongs to one query."""
-    name = f"redial-landing {path.rstrip('/')}"
+    """The reader's name of a table's job: one for each table, as a table belongs to one query; the
+    same from whatever folder the job is started."""
+    place = path.rstrip("/") if "://" in path else os.path.abspath(path)
+    name = f"redial-landing {place}"
     if len(name) <= READER_LONGEST:
         return name
-    return f"redial-landing {hashlib.sha256(path.rstrip('/').encode()).hexdigest()} {path[-30:]}"
+    return f"redial-landing {hashlib.sha256(place.encode()).hexdigest()} {place[-30:]}"
 
 
 def tell(options: StreamReadOptions, mark: int) -> None:
@@ -229,11 +247,7 @@ def follow(query: StreamingQuery, landed: Landed | None = None) -> None:
     except KeyboardInterrupt:
         query.stop()
     except StreamingQueryException as error:
-        why, _, advice = reason(str(error)).partition(". Next: ")
-        again = "start it again with the same checkpoint: it goes on where it was"
-        raise PipelineError(
-            "landing", why, f"{advice or 'remove the cause'}; then {again}"
-        ) from None
+        raise stopped(error) from None
     landed.count(query)
 
 

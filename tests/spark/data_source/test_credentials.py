@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redial.spark.connect import connection_string
-from redial.spark.credentials import ACCESS_TOKEN, from_odbc, secrets_in, token_attribute
+from redial.spark.credentials import (
+    ACCESS_TOKEN,
+    from_odbc,
+    secrets_in,
+    server_of,
+    token_attribute,
+)
+from redial.spark.errors import PipelineError
 from redial.spark.options import (
     BatchReadOptions,
     BatchWriteOptions,
@@ -222,3 +229,15 @@ def test_rules_between_options_are_told_beside_a_wrong_one():
 def test_options_errors_survive_the_way_between_processes():
     error = OptionsError(["a: b", "c: d"])
     assert pickle.loads(pickle.dumps(error)).problems == error.problems
+
+
+def test_a_secret_on_spark_submits_command_line_is_refused(monkeypatch):
+    """Spark writes that line into its event log."""
+    odbc = "Server=sql1;Database=shop;UID=lake;PWD=s3cret"
+    monkeypatch.setenv("REDIAL_SERVER", odbc)
+    assert server_of("Server=other") == "Server=other" and server_of(None) == odbc
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert server_of(None) == odbc
+    with pytest.raises(PipelineError, match=r"PWD.*event log.*REDIAL_SERVER") as caught:
+        server_of(odbc)
+    assert "s3cret" not in str(caught.value)

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 from redial.paths import ROOT
+from redial.spark import errors
 from redial.spark.errors import PipelineError
-from redial.spark.land import Landed, Landing, follow, start
+from redial.spark.land import READER_LONGEST, Landed, Landing, follow, reader_of, start
 from redial.spark.sources import files
 from redial.spark.tables import ParquetTable, table
 from tests.sampling import full
@@ -154,6 +155,34 @@ def test_a_connect_client_counts_the_same_rows(spark, source, tmp_path):
     )
     assert counted.rows == over_connect.rows == BATCHES * ROWS
     assert counted.batches == over_connect.batches == BATCHES
+
+
+def test_what_stops_it_is_two_lines_and_a_file_with_the_rest(spark, source, tmp_path, monkeypatch):
+    monkeypatch.setattr(errors, "user_log_path", lambda name: tmp_path / "logs")
+    with pytest.raises(PipelineError) as caught:
+        land_all(
+            spark,
+            source,
+            Landing(table("parquet", f"{tmp_path}/t"), stops("after the write", 0)),
+            tmp_path,
+        )
+    cause, step, rest = errors.shown(caught.value).splitlines()
+    assert cause.startswith("landing: ") and cause.endswith("Stopped: after the write of batch 0")
+    assert step.startswith("  Next: ")
+    (kept,) = (tmp_path / "logs").iterdir()
+    assert rest.endswith(str(kept)) and "Traceback" in kept.read_text(encoding="utf-8")
+    monkeypatch.setattr(errors, "user_log_path", lambda name: kept / "below a file")
+    assert len(errors.shown(caught.value).splitlines()) == 2
+
+
+def test_a_reader_has_the_name_of_its_table_whatever_the_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (
+        reader_of("lake/") == reader_of(str(tmp_path / "lake")) == f"redial-landing {tmp_path}/lake"
+    )
+    assert reader_of("s3a://bucket/lake/") == "redial-landing s3a://bucket/lake"
+    long = reader_of("s3a://bucket/" + "x" * 200), reader_of("s3a://bucket/" + "x" * 201)
+    assert len(set(long)) == 2 and all(len(name) <= READER_LONGEST for name in long)
 
 
 def test_a_table_is_not_shared_by_queries(spark, source, tmp_path):
