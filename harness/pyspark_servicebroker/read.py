@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from redial.spark.connect import explained, open_connection
-from redial.spark.marks import landing, present, starting
+from redial.spark.marks import landing, present, starting, unreadable
 from redial.spark.options import BatchReadOptions, Options, OptionsError
 from redial.spark.ranges import cut, range_condition
-from redial.spark.readers import known, refuse_loss
+from redial.spark.readers import begins, known, refuse_loss
 from redial.spark.reading import COLUMNS, Range, read
-from redial.spark.retrying import again
+from redial.spark.retrying import ask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,24 +39,19 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The mark is taken here, before any task reads."""
-        return again(self.options, f"planning a read of {landing(self.options)}", self._planned)
-
-    def _planned(self) -> list[InputPartition]:
-        connection = open_connection(self.options)
-        doing, step = f"{landing(self.options)} cannot be read", "a login in the reader role"
-        try:
-            with explained(self.options, doing, step):
-                now = present(connection, self.options)
-                start = starting(now, self.options.starting_mark).mark
-                purged = known(connection, self.options)
-                if self.options.starting_mark == "earliest":
-                    start = purged.gone
-                refuse_loss(self.options, start, purged)
-                end = min(now.mark, starting(now, self.options.ending_mark).mark)
-                parts = occupied(connection, self.options, start, end, self.options.num_partitions)
-        finally:
-            connection.close()
+        options = self.options
+        doing = f"planning a read of {landing(options)}"
+        parts = ask(options, doing, unreadable(options), self._planned)
         return [RangePartition(part.start, part.end) for part in parts]
+
+    def _planned(self, connection: Any) -> list[Range]:
+        options = self.options
+        now = present(connection, options)
+        purged = known(connection, options)
+        start = begins(options, starting(now, options.starting_mark).mark, purged)
+        refuse_loss(options, start, purged)
+        end = min(now.mark, starting(now, options.ending_mark).mark)
+        return occupied(connection, options, start, end, options.num_partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One range, in a task. Repeatable: the same rows in every run."""

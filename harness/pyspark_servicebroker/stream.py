@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -17,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from pyspark_servicebroker.read import RangePartition, occupied, range_of
 from redial.spark.acknowledge import acknowledge
-from redial.spark.connect import SourceError, explained, open_connection
+from redial.spark.connect import READER, SourceError, close, explained, open_connection
 from redial.spark.marks import (
     LOWEST,
     Offset,
@@ -32,7 +31,7 @@ from redial.spark.marks import (
     waiting_behind,
 )
 from redial.spark.options import StreamReadOptions
-from redial.spark.readers import claim, keep, known
+from redial.spark.readers import claim, keep
 from redial.spark.reading import read
 from redial.spark.retrying import again
 
@@ -66,7 +65,7 @@ def patient(method: Method) -> Method:
 
         def once() -> Any:
             try:
-                with explained(reader.options, doing, "a login in the configuration's reader role"):
+                with explained(reader.options, doing, READER):
                     return method(reader, *given)
             except SourceError:
                 reader.stop()
@@ -95,10 +94,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, str]:
         """Where a query without a checkpoint begins."""
         first = starting(self._present(), self.options.starting_mark)
-        if self.options.reader is not None:  # from now on nothing at or above it is purged
-            first = replace(first, mark=claim(self._connected(), self.options, first.mark))
-        elif self.options.starting_mark == "earliest":
-            first = replace(first, mark=known(self._connected(), self.options).gone)
+        # With a reader nothing at or above it is purged from now on.
+        first = replace(first, mark=claim(self._connected(), self.options, first.mark))
         self.last = self.last or first
         return first.to_dict()
 
@@ -169,8 +166,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Close; Spark does not always call it, and nothing depends on it."""
         connection, self.connection = self.connection, None
         if connection is not None:
-            with suppress(Exception):  # it may be gone
-                connection.close()
+            close(connection)
 
     def _rows(self, limit: Any) -> int | None:
         """Rows a batch may have: Spark's limit, or the option where Spark knows none."""

@@ -184,10 +184,10 @@ def main(arguments: list[str] | None = None) -> int:
     from redial.spark.answers import tell
     from redial.spark.installed import Installed
     from redial.spark.session import spark_session
-    from redial.spark.sources import server_of, sources
+    from redial.spark.sources import server_asked, sources
 
     chosen = parser().parse_args(arguments)
-    server_of(chosen)  # before Spark starts
+    server_asked(chosen)  # before Spark starts
     known = Installed.of(configuration(chosen.config)) if chosen.config else None
     found = sources(spark_session("redial-audit"), chosen, known)
     rules = Rules(found.end_of_stream, chosen.exact, found.horizon, chosen.since, chosen.until)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from redial.odbc import DriverNotFound, odbc_driver, server_message
@@ -16,6 +16,8 @@ from redial.spark.credentials import token_attribute
 from redial.spark.options import Options
 
 APP = "redial-spark"
+READER = "a login in the configuration's reader role"
+"""What helps who may not read."""
 _HAS_DRIVER = re.compile(r"(?i)(^|;)\s*driver\s*=")
 _PORT = re.compile(r":(\d+)$")
 
@@ -149,6 +151,12 @@ def _way_in(number: int | None, text: str) -> str:
         "check server, database, login and password, and that the port can be reached from the "
         "executors"
     )
+
+
+def close(connection: Any) -> None:
+    """End a connection that may be gone; what is open is rolled back."""
+    with suppress(Exception):
+        connection.close()
 
 
 def told(error: BaseException, options: Options, doing: str, next_step: str) -> SourceError:

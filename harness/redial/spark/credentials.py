@@ -14,6 +14,7 @@ from pathlib import Path
 
 from redial.server import pairs, unbraced
 from redial.spark.errors import PipelineError
+from redial.spark.session import GATEWAY
 
 ACCESS_TOKEN = 1256
 """SQL_COPT_SS_ACCESS_TOKEN, an attribute of a connection, set before it is opened."""
@@ -59,7 +60,7 @@ def from_odbc(text: str) -> dict[str, str]:
 def server_of(argument: str | None) -> str | None:
     """The connection string of a job: --server, else REDIAL_SERVER. Raises PipelineError for a secret
     on the command line of spark-submit, which Spark keeps in its event log."""
-    if argument and "PYSPARK_GATEWAY_PORT" in os.environ and (found := secrets_in(argument)):
+    if argument and GATEWAY in os.environ and (found := secrets_in(argument)):
         raise PipelineError(
             "--server",
             f"has {', '.join(found)} on spark-submit's command line, which Spark writes into its "

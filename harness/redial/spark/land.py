@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from redial.spark.audit_arguments import SCHEMA
 from redial.spark.errors import PipelineError, reason
 from redial.spark.tables import KINDS, Table, table
 
@@ -135,14 +136,14 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; the exit status is returned."""
     from redial.spark.options import StreamReadOptions, parse
     from redial.spark.reading import look
-    from redial.spark.session import spark_session
+    from redial.spark.session import REMOTE, spark_session
 
     chosen = _parser().parse_args(arguments)
     options = options_of(chosen)
     parsed = parse(StreamReadOptions, options)
     landing = Landing(table(chosen.kind, chosen.to))
     checkpoint = chosen.checkpoint or f"{landing.target.path}/_checkpoint"
-    if "SPARK_REMOTE" not in os.environ:  # there the server looks, not this process
+    if REMOTE not in os.environ:  # there the server looks, not this process
         look(parsed)
     quiet = {"spark.log.level": "OFF"}  # the error is told in two lines, and kept whole
     spark = spark_session("redial-landing", master="local[2, 4]", settings=quiet)
@@ -213,17 +214,10 @@ def tell(options: StreamReadOptions, mark: int) -> None:
     """Acknowledge the last batch too: Spark has committed it, and tells a source only when it plans
     another."""
     from redial.spark.acknowledge import acknowledge
-    from redial.spark.connect import open_connection
-    from redial.spark.retrying import again
+    from redial.spark.retrying import ask
 
-    def once() -> None:
-        connection = open_connection(options)
-        try:
-            acknowledge(connection, options, mark)
-        finally:
-            connection.close()
-
-    again(options, "acknowledging the last batch", once)
+    doing = "acknowledging the last batch"
+    ask(options, doing, doing, lambda connection: acknowledge(connection, options, mark))
 
 
 def lands_all() -> bool:
@@ -266,7 +260,7 @@ def _parser() -> argparse.ArgumentParser:
         help="delta: with deltalake from PyPI; delta-spark: where the cluster has it",
     )
     where = parser.add_mutually_exclusive_group().add_argument
-    where("--schema", default="audit", help="schema of the configuration (default: audit)")
+    where("--schema", default=SCHEMA, help="schema of the configuration (default: audit)")
     where("--config", help="a name in sql/configs or a path of a .toml: says the schema instead")
     add("--server", help="ODBC connection string of the database; also from REDIAL_SERVER")
     add("--checkpoint", help="default: _checkpoint in the table's directory")

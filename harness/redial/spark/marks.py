@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redial.quoting import quote_name
-from redial.spark.connect import SourceError, told
+from redial.spark.connect import SourceError, explained
 from redial.spark.options import Options
 from redial.spark.ranges import mark_literal, range_condition
 
@@ -52,21 +52,22 @@ def landing(options: Options) -> str:
     return f"{quote_name(options.schema_name)}.[Landing]"
 
 
+def unreadable(options: Options) -> str:
+    """What is said when a look at the landing table failed."""
+    return f"{landing(options)} cannot be read"
+
+
 def present(connection: Any, options: Options) -> Offset:
     """The mark of now, with the database it is of. Raises SourceError.
 
     connection: in autocommit mode, so that the statement has a transaction of its own: in an open
     one the mark could be older than a snapshot taken later, or of its own work.
     """
-    try:
+    with explained(options, "the mark cannot be taken", "a login with a user in this database"):
         broker, mark = connection.execute(
             "SELECT CONVERT(char(36), d.service_broker_guid), MIN_ACTIVE_ROWVERSION() "
             "FROM sys.databases AS d WHERE d.database_id = DB_ID();"
         ).fetchone()
-    except Exception as error:  # whichever driver's
-        raise told(
-            error, options, "the mark cannot be taken", "a login with a user in this database"
-        ) from None
     return Offset(str(broker).upper(), int.from_bytes(bytes(mark), "big"))
 
 

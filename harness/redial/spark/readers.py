@@ -14,7 +14,7 @@ from typing import Any
 from redial.odbc import NO_SUCH_OBJECT, server_message
 from redial.quoting import quote_name
 from redial.spark.acknowledge import acknowledge
-from redial.spark.connect import SourceError, told
+from redial.spark.connect import READER, SourceError, told
 from redial.spark.marks import landing
 from redial.spark.options import Options, ReadOptions, StreamReadOptions
 from redial.spark.ranges import mark_literal, range_condition
@@ -58,8 +58,7 @@ def known(connection: Any, options: Options, reader: str | None = None) -> Known
             error,
             options,
             f"{table}, which says what was purged, cannot be read",
-            "a login in the configuration's reader role, and `redial deploy` of this version, "
-            "which lets that role read it",
+            f"{READER}, and `redial deploy` of this version, which lets that role read it",
         ) from None
     found = {name: (int.from_bytes(bytes(mark), "big"), when) for name, mark, when in rows}
     gone, when = found.get(PURGE, (0, ""))
@@ -83,15 +82,17 @@ def refuse_loss(options: ReadOptions, start: int, now: Known) -> None:
 
 
 def claim(connection: Any, options: StreamReadOptions, first: int) -> int:
-    """Make the option's reader this new query's; where the query begins, at ``first`` or behind what
-    is gone. Raises SourceError when another query has the name.
+    """Where a new query begins, at ``first`` or behind what is gone; the option's reader, if there is
+    one, is then its own. Raises SourceError when another query has the name.
 
     The reader is written before the purge's row is read, and the purge tells before it looks at the
     readers: one of the two sees the other.
     """
-    reader = options.reader or ""
+    reader = options.reader
     before = known(connection, options, reader)
-    first = _begin(options, first, before)
+    first = begins(options, first, before)
+    if reader is None:
+        return first
     if before.reader is not None and _passes_rows(connection, options, before.reader, first):
         raise SourceError(
             f"reader {reader!r} has acknowledged {mark_literal(before.reader)}, and this query begins "
@@ -101,13 +102,13 @@ def claim(connection: Any, options: StreamReadOptions, first: int) -> int:
             f"{reader.replace(chr(39), chr(39) * 2)}', @forget = 1"
         )
     acknowledge(connection, options, first)
-    after = _begin(options, first, known(connection, options, reader))
+    after = begins(options, first, known(connection, options, reader))
     if after > first:
         acknowledge(connection, options, after)
     return after
 
 
-def _begin(options: StreamReadOptions, first: int, now: Known) -> int:
+def begins(options: ReadOptions, first: int, now: Known) -> int:
     """``startingMark = earliest`` is the first row that is sure to be there."""
     return max(first, now.gone) if options.starting_mark == "earliest" else first
 

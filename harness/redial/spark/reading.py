@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from redial.spark.connect import SourceError, explained, open_connection
-from redial.spark.marks import landing, present
+from redial.spark.connect import READER, SourceError, close, explained, open_connection
+from redial.spark.marks import landing, present, unreadable
 from redial.spark.options import ReadOptions
 from redial.spark.ranges import range_condition
 from redial.spark.readers import known, refuse_loss
-from redial.spark.retrying import again
+from redial.spark.retrying import again, ask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,8 +53,6 @@ FROM {table} AS l
 WHERE {condition}
 ORDER BY l.RowVersion;"""
 
-READER = "a login in the configuration's reader role"
-"""What helps who may not read."""
 BATCH_ROWS = 4096
 BATCH_BYTES = 16_777_216
 """A batch is handed to Spark when it has this many rows, or bytes of bodies."""
@@ -82,17 +79,12 @@ def look(options: ReadOptions) -> None:
     """Ask the server for what a read asks for, and take nothing: what is wrong is then told before
     Spark starts. Raises SourceError."""
 
-    def once() -> None:
-        connection = open_connection(options)
-        try:
-            with explained(options, f"{landing(options)} cannot be read", READER):
-                present(connection, options)
-                connection.execute(select(options, Range(0, 0))).fetchall()
-                known(connection, options)
-        finally:
-            connection.close()
+    def once(connection: Any) -> None:
+        present(connection, options)
+        connection.execute(select(options, Range(0, 0))).fetchall()
+        known(connection, options)
 
-    again(options, f"a first look at {landing(options)}", once)
+    ask(options, f"a first look at {landing(options)}", unreadable(options), once)
 
 
 def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
@@ -123,7 +115,7 @@ class _Rest:
         an error it goes on where it was. Raises SourceError."""
         options = self.options
         try:
-            with explained(options, f"{landing(options)} cannot be read", READER):
+            with explained(options, unreadable(options), READER):
                 if self.found is None:
                     self.connection = open_connection(options)
                     sql = select(options, Range(self.at, self.part.end))
@@ -142,8 +134,7 @@ class _Rest:
         """The connection, if there is one; the next look makes another."""
         connection, self.connection, self.found = self.connection, None, None
         if connection is not None:
-            with suppress(Exception):  # it may be gone
-                connection.close()
+            close(connection)
 
 
 def batches(cursor: Any, options: ReadOptions) -> Iterator[pa.RecordBatch]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
-from redial.spark.connect import SourceError
+from redial.spark.connect import READER, SourceError, close, explained, open_connection
 from redial.spark.options import Options
 
 Result = TypeVar("Result")
@@ -50,6 +50,21 @@ def again(options: Options, doing: str, work: Callable[[], Result]) -> Result:
     if tries > TOLD:
         log.warning("%s: goes on after %d tries", doing, tries)
     return found
+
+
+def ask(options: Options, doing: str, failed: str, work: Callable[[Any], Result]) -> Result:
+    """What ``work`` returns of a connection of its own, tried like ``again``. failed: what is said of
+    a driver's error, to a reader. Raises SourceError."""
+
+    def once() -> Result:
+        connection = open_connection(options)
+        try:
+            with explained(options, failed, READER):
+                return work(connection)
+        finally:
+            close(connection)
+
+    return again(options, doing, once)
 
 
 def passes(error: BaseException) -> bool:

@@ -20,7 +20,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from redial.quoting import quote_name
-from redial.spark.connect import SourceError, open_connection, told
+from redial.spark.connect import SourceError, close, open_connection, told
 from redial.spark.options import WriteOptions
 from redial.spark.retrying import again
 
@@ -118,8 +118,7 @@ def _attempt(options: WriteOptions, piece: Piece, rows: Replay) -> Sent:
     try:
         return _Sender(options, piece, connection).send(iter(rows))
     finally:
-        with suppress(Exception):  # closing rolls back what is open
-            connection.close()
+        close(connection)
 
 
 class Replay:

@@ -20,6 +20,8 @@ SHORT_JOB = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM options of a job of seconds on two cores: the second compiler and a parallel collector cost
 more than they bring (start to first result: half the time, measured)."""
 
+GATEWAY = "PYSPARK_GATEWAY_PORT"
+"""Environment variable with which spark-submit starts Python."""
 REMOTE = "SPARK_REMOTE"
 """Environment variable, Spark's own: sc://host is a Connect server that is there, local[2] is one
 that the session starts for itself."""
@@ -70,7 +72,7 @@ def spark_session(
     if str(SOURCES) not in path.split(os.pathsep):
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SOURCES), path)))
     # spark-submit starts Python with a gateway and says master, jars and memory itself.
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    submitted = GATEWAY in os.environ
     remote = os.environ.get(REMOTE, "")
     builder = SparkSession.builder.appName(name)
     if not submitted and not remote:  # Spark refuses both

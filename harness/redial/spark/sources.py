@@ -57,7 +57,7 @@ def _nothing() -> PipelineError:
     )
 
 
-def server_of(chosen: Namespace) -> str | None:
+def server_asked(chosen: Namespace) -> str | None:
     """The database that is to be asked. Raises PipelineError when there is nothing to look at."""
     from redial.spark.credentials import server_of
 
@@ -74,7 +74,7 @@ def sources(spark: SparkSession, chosen: Namespace, known: Installed | None = No
     the mark up to which Landing is read; then the dead letters, so that none of a batch below the
     mark is missed.
     """
-    found, server = Sources(), server_of(chosen)
+    found, server = Sources(), server_asked(chosen)
     if server:
         schema = known or chosen.schema or SCHEMA
         known = ask(spark, found, server, schema, landing=not chosen.landed)
@@ -196,18 +196,12 @@ def _dead(
 
 
 def _rows(connection: Any, options: Options, sql: str, role: str) -> list[Any]:
-    from redial.spark.connect import told
+    from redial.spark.connect import explained
 
-    try:
+    table = sql.partition(" FROM ")[2].partition(" ")[0]
+    with explained(options, table, f"a login in the configuration's {role} role"):
         rows: list[Any] = connection.execute(sql).fetchall()
         return rows
-    except Exception as error:  # whichever driver's
-        raise told(
-            error,
-            options,
-            sql.partition(" FROM ")[2].partition(" ")[0],
-            f"a login in the configuration's {role} role",
-        ) from None
 
 
 def _frame(spark: SparkSession, rows: list[Any], schema: str) -> DataFrame:

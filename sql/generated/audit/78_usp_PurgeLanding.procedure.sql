@@ -89,7 +89,7 @@ Example: EXECUTE [audit].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
     SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge's row */
-    WHILE @found > 0 AND @stop = 0
+    WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)

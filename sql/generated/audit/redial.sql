@@ -6902,7 +6902,7 @@ Example: EXECUTE [audit].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
     SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
-    WHILE @found > 0 AND @stop = 0
+    WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -8794,10 +8794,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''aff54e768ac531688ae2081dd223e29735b70f8a227de932555bdf8c59a20108''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''cff618d4e7421872e33f2fa84a1cfbae869e2ce5fd13dd63fac0f482dbb37513''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''aff54e768ac531688ae2081dd223e29735b70f8a227de932555bdf8c59a20108'');
+    VALUES (N''audit'', N''0.1.0'', N''cff618d4e7421872e33f2fa84a1cfbae869e2ce5fd13dd63fac0f482dbb37513'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8872,7 +8872,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''aff54e768ac531688ae2081dd223e29735b70f8a227de932555bdf8c59a20108'', NULLIF(@changes, N''''));
+    N''cff618d4e7421872e33f2fa84a1cfbae869e2ce5fd13dd63fac0f482dbb37513'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -7172,7 +7172,7 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
     SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
-    WHILE @found > 0 AND @stop = 0
+    WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -9070,10 +9070,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''05991ebe7cf841c3bde5373193077a9b3722512443256b20e2efb703baa6cf55''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d9cada438224e0fd2375fd5f78395bfd60471790c694d2155406a491d82cb582''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''05991ebe7cf841c3bde5373193077a9b3722512443256b20e2efb703baa6cf55'');
+    VALUES (N''etl'', N''0.1.0'', N''d9cada438224e0fd2375fd5f78395bfd60471790c694d2155406a491d82cb582'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9263,7 +9263,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''05991ebe7cf841c3bde5373193077a9b3722512443256b20e2efb703baa6cf55'', NULLIF(@changes, N''''));
+    N''d9cada438224e0fd2375fd5f78395bfd60471790c694d2155406a491d82cb582'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

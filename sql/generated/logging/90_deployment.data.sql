@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'61a7025383addde6d95747097fad5297a8e0ae60635a750792b6235b2fec2fca'
+           ORDER BY h.DeploymentId DESC), N'') <> N'27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'61a7025383addde6d95747097fad5297a8e0ae60635a750792b6235b2fec2fca');
+    VALUES (N'logging', N'0.1.0', N'27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db');
 END;
 GO

@@ -6670,7 +6670,7 @@ Example: EXECUTE [logging].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
     SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
-    WHILE @found > 0 AND @stop = 0
+    WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -8416,10 +8416,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''61a7025383addde6d95747097fad5297a8e0ae60635a750792b6235b2fec2fca''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''61a7025383addde6d95747097fad5297a8e0ae60635a750792b6235b2fec2fca'');
+    VALUES (N''logging'', N''0.1.0'', N''27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8609,7 +8609,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''61a7025383addde6d95747097fad5297a8e0ae60635a750792b6235b2fec2fca'', NULLIF(@changes, N''''));
+    N''27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -7100,7 +7100,7 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
     SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
-    WHILE @found > 0 AND @stop = 0
+    WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -9029,10 +9029,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''8722c0d21027cdde1d27dc030a12649379bed02d157ab451776d52e314c61b30''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''d31a75ea4dfd3f9c94579166435e615f89460fa02e20a1cbbcb114c4723fb0d1''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''8722c0d21027cdde1d27dc030a12649379bed02d157ab451776d52e314c61b30'');
+    VALUES (N''orders'', N''0.1.0'', N''d31a75ea4dfd3f9c94579166435e615f89460fa02e20a1cbbcb114c4723fb0d1'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9220,7 +9220,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''8722c0d21027cdde1d27dc030a12649379bed02d157ab451776d52e314c61b30'', NULLIF(@changes, N''''));
+    N''d31a75ea4dfd3f9c94579166435e615f89460fa02e20a1cbbcb114c4723fb0d1'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -6911,7 +6911,7 @@ Example: EXECUTE [$(name)].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
     SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
-    WHILE @found > 0 AND @stop = 0
+    WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
         INSERT INTO @keys (RowVersion, LandedUtc)
@@ -8806,10 +8806,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''de18b4fd9436ab669300a3c5a72c47a3a3f996898626dffce218857a979332ce''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''f5184ccfba93d1456674a2fc2f4c72ad3d124ca64bdaec39edb450399dbed1d2''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''de18b4fd9436ab669300a3c5a72c47a3a3f996898626dffce218857a979332ce'');
+    VALUES (N''$(name)'', N''0.1.0'', N''f5184ccfba93d1456674a2fc2f4c72ad3d124ca64bdaec39edb450399dbed1d2'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8884,7 +8884,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''de18b4fd9436ab669300a3c5a72c47a3a3f996898626dffce218857a979332ce'', NULLIF(@changes, N''''));
+    N''f5184ccfba93d1456674a2fc2f4c72ad3d124ca64bdaec39edb450399dbed1d2'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import pyodbc
@@ -10,6 +12,7 @@ import pyodbc
 from redial.cli.configs import load_named
 from redial.config import Config
 from redial.deploy import apply, connect_odbc
+from redial.paths import ROOT
 from redial.server import with_database
 from redial.spark.errors import PipelineError
 from redial.spark.options import StreamReadOptions, WriteOptions, parse
@@ -29,6 +32,15 @@ def missing() -> str:
     except PipelineError as error:
         return str(error)
     return ""
+
+
+def bare_python(folder: Path) -> dict[str, str]:
+    """Environment in which Spark's processes are this interpreter without Spark's own path, whose
+    head is a zip of sources that it would compile: a stream's process has ten seconds to start."""
+    worker = folder / "python"
+    worker.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
+    worker.chmod(0o755)
+    return dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
 
 
 class Lab:

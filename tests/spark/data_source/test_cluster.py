@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ import pytest
 from tests.sampling import full
 from tests.waiting import HANGS
 
-from .conftest import ROOT
-from .lab import missing
+from .lab import bare_python, missing
 
 pytestmark = [
     pytest.mark.driver,
@@ -46,11 +44,7 @@ def test_both_workers_of_a_cluster_send_read_and_land(lab, tmp_path):
         "to": str(tmp_path / "lake"),
     }
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    # Without Spark's own path, a zip of sources: the process of a stream has ten seconds to start.
-    worker = tmp_path / "python"
-    worker.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
-    worker.chmod(0o755)
-    python = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
+    python = bare_python(tmp_path)
     conf = [part for pair in SETTINGS.items() for part in ("--conf", "=".join(pair))]
     with cluster(tmp_path) as url:
         done = subprocess.run(

@@ -19,7 +19,7 @@ from tests.sampling import full
 from tests.waiting import HANGS
 
 from .conftest import ROOT
-from .lab import missing
+from .lab import bare_python, missing
 from .shop import EACH, KEYS, Shop
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
@@ -54,26 +54,18 @@ FULL_ONLY = pytest.mark.skipif(
 def run(
     folder: Path, *command: str, text: str = "", **environment: str
 ) -> subprocess.CompletedProcess:
-    """This interpreter, where Spark Connect can be used; else the test is skipped. folder: empty.
-
-    The server gives the process of a foreachBatch ten seconds to start (PythonWorkerFactory), so it
-    is started without Spark's own path, whose head is a zip of sources that it would compile.
-    """
+    """This interpreter, where Spark Connect can be used; else the test is skipped. folder: empty."""
     if why := missing():
         pytest.skip(why)
     if find_spec("grpc") is None:
         pytest.skip("Spark Connect's client is not installed: tools/setup --spark")
-    worker = folder / "python"
-    worker.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
-    worker.chmod(0o755)
-    own = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
     return subprocess.run(
         [sys.executable, *command],
         input=text,
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env=os.environ | own | {"PYTHONPATH": ROOT} | environment,
+        env=os.environ | bare_python(folder) | {"PYTHONPATH": ROOT} | environment,
         timeout=HANGS,
         check=False,
     )
