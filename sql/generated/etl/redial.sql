@@ -7171,7 +7171,6 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
 
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
-    SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
     WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
@@ -7183,25 +7182,26 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
         WHERE l.RowVersion > @from AND l.RowVersion < @below
         ORDER BY l.RowVersion;
 
-        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
-            @from = ISNULL(MAX(k.RowVersion), @from)
+        SELECT @found = ISNULL(SUM(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 ELSE 0 END), 0),
+            @from = ISNULL(MAX(k.RowVersion), @from), @deleted = 0
         FROM @keys AS k;
+        SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
 
         IF @WhatIf = 1
             SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
-        ELSE
+        ELSE IF @gone IS NOT NULL
         BEGIN
             /* What goes is told before it goes, beside a look at the readers. A reader that comes writes its
                row first and then reads this one by a lock: so one of the two sees the other. */
-            SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
+            SET LOCK_TIMEOUT 1000;      /* nobody waits long for the purge''s row */
             BEGIN TRY
                 BEGIN TRANSACTION;
                 UPDATE la
                 SET UpTo = CASE WHEN la.UpTo < @gone THEN @gone ELSE la.UpTo END, ChangedUtc = SYSUTCDATETIME()
                 FROM [etl].[LandingAcknowledged] AS la
                     WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this one row */
-                WHERE la.Reader = N''usp_PurgeLanding'' AND @gone IS NOT NULL;
-                IF @@ROWCOUNT = 0 AND @gone IS NOT NULL
+                WHERE la.Reader = N''usp_PurgeLanding'';
+                IF @@ROWCOUNT = 0
                     INSERT INTO [etl].[LandingAcknowledged] (Reader, UpTo) VALUES (N''usp_PurgeLanding'', @gone);
                 IF EXISTS (SELECT 1 FROM [etl].[LandingAcknowledged] AS la
                            WHERE la.UpTo < @gone AND la.Reader <> N''usp_PurgeLanding'')
@@ -7218,6 +7218,7 @@ Example: EXECUTE [etl].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'';
                     THROW;
                 SET @stop = 1;          /* a reader is just being written: the next run goes on */
             END CATCH;
+            SET LOCK_TIMEOUT -1;
             IF @stop = 1
                 BREAK;
 
@@ -9070,10 +9071,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d9cada438224e0fd2375fd5f78395bfd60471790c694d2155406a491d82cb582''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''427d8e7c68626bbeb3cd5fd4abaf5f49bceaf12dd102435b83d763672d2068d7''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''d9cada438224e0fd2375fd5f78395bfd60471790c694d2155406a491d82cb582'');
+    VALUES (N''etl'', N''0.1.0'', N''427d8e7c68626bbeb3cd5fd4abaf5f49bceaf12dd102435b83d763672d2068d7'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9263,7 +9264,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d9cada438224e0fd2375fd5f78395bfd60471790c694d2155406a491d82cb582'', NULLIF(@changes, N''''));
+    N''427d8e7c68626bbeb3cd5fd4abaf5f49bceaf12dd102435b83d763672d2068d7'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -6669,7 +6669,6 @@ Example: EXECUTE [logging].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'
 
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
-    SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
     WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
@@ -6681,25 +6680,26 @@ Example: EXECUTE [logging].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'
         WHERE l.RowVersion > @from AND l.RowVersion < @below
         ORDER BY l.RowVersion;
 
-        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
-            @from = ISNULL(MAX(k.RowVersion), @from)
+        SELECT @found = ISNULL(SUM(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 ELSE 0 END), 0),
+            @from = ISNULL(MAX(k.RowVersion), @from), @deleted = 0
         FROM @keys AS k;
+        SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
 
         IF @WhatIf = 1
             SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
-        ELSE
+        ELSE IF @gone IS NOT NULL
         BEGIN
             /* What goes is told before it goes, beside a look at the readers. A reader that comes writes its
                row first and then reads this one by a lock: so one of the two sees the other. */
-            SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
+            SET LOCK_TIMEOUT 1000;      /* nobody waits long for the purge''s row */
             BEGIN TRY
                 BEGIN TRANSACTION;
                 UPDATE la
                 SET UpTo = CASE WHEN la.UpTo < @gone THEN @gone ELSE la.UpTo END, ChangedUtc = SYSUTCDATETIME()
                 FROM [logging].[LandingAcknowledged] AS la
                     WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this one row */
-                WHERE la.Reader = N''usp_PurgeLanding'' AND @gone IS NOT NULL;
-                IF @@ROWCOUNT = 0 AND @gone IS NOT NULL
+                WHERE la.Reader = N''usp_PurgeLanding'';
+                IF @@ROWCOUNT = 0
                     INSERT INTO [logging].[LandingAcknowledged] (Reader, UpTo) VALUES (N''usp_PurgeLanding'', @gone);
                 IF EXISTS (SELECT 1 FROM [logging].[LandingAcknowledged] AS la
                            WHERE la.UpTo < @gone AND la.Reader <> N''usp_PurgeLanding'')
@@ -6716,6 +6716,7 @@ Example: EXECUTE [logging].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;'
                     THROW;
                 SET @stop = 1;          /* a reader is just being written: the next run goes on */
             END CATCH;
+            SET LOCK_TIMEOUT -1;
             IF @stop = 1
                 BREAK;
 
@@ -8416,10 +8417,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''1031fcfc5adf5d632349df7b90e29926b6889bb855d324e4645fbd94eb8e7129''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db'');
+    VALUES (N''logging'', N''0.1.0'', N''1031fcfc5adf5d632349df7b90e29926b6889bb855d324e4645fbd94eb8e7129'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8609,7 +8610,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''27be8579518d3001c9e8d25cf20484fccbe11dded92d2caa9a77e2eb841996db'', NULLIF(@changes, N''''));
+    N''1031fcfc5adf5d632349df7b90e29926b6889bb855d324e4645fbd94eb8e7129'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -88,7 +88,6 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
 
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
-    SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge's row */
     WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
@@ -100,25 +99,26 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
         WHERE l.RowVersion > @from AND l.RowVersion < @below
         ORDER BY l.RowVersion;
 
-        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
-            @from = ISNULL(MAX(k.RowVersion), @from)
+        SELECT @found = ISNULL(SUM(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 ELSE 0 END), 0),
+            @from = ISNULL(MAX(k.RowVersion), @from), @deleted = 0
         FROM @keys AS k;
+        SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
 
         IF @WhatIf = 1
             SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
-        ELSE
+        ELSE IF @gone IS NOT NULL
         BEGIN
             /* What goes is told before it goes, beside a look at the readers. A reader that comes writes its
                row first and then reads this one by a lock: so one of the two sees the other. */
-            SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
+            SET LOCK_TIMEOUT 1000;      /* nobody waits long for the purge's row */
             BEGIN TRY
                 BEGIN TRANSACTION;
                 UPDATE la
                 SET UpTo = CASE WHEN la.UpTo < @gone THEN @gone ELSE la.UpTo END, ChangedUtc = SYSUTCDATETIME()
                 FROM [orders].[LandingAcknowledged] AS la
                     WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this one row */
-                WHERE la.Reader = N'usp_PurgeLanding' AND @gone IS NOT NULL;
-                IF @@ROWCOUNT = 0 AND @gone IS NOT NULL
+                WHERE la.Reader = N'usp_PurgeLanding';
+                IF @@ROWCOUNT = 0
                     INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo) VALUES (N'usp_PurgeLanding', @gone);
                 IF EXISTS (SELECT 1 FROM [orders].[LandingAcknowledged] AS la
                            WHERE la.UpTo < @gone AND la.Reader <> N'usp_PurgeLanding')
@@ -135,6 +135,7 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;';
                     THROW;
                 SET @stop = 1;          /* a reader is just being written: the next run goes on */
             END CATCH;
+            SET LOCK_TIMEOUT -1;
             IF @stop = 1
                 BREAK;
 

@@ -7099,7 +7099,6 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
 
     /* From the old end, slice by slice; inserts are at the other. The first slice without an old row ends it:
        one row alone may be dated by a clock that was ahead (and what is dated ahead still says nothing). */
-    SET LOCK_TIMEOUT 1000;              /* of the look at the readers, which holds the purge''s row */
     WHILE @found > 0
     BEGIN
         DELETE FROM @keys;
@@ -7111,25 +7110,26 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
         WHERE l.RowVersion > @from AND l.RowVersion < @below
         ORDER BY l.RowVersion;
 
-        SELECT @found = COUNT(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 END),
-            @from = ISNULL(MAX(k.RowVersion), @from)
+        SELECT @found = ISNULL(SUM(CASE WHEN k.LandedUtc < @before OR k.LandedUtc > SYSUTCDATETIME() THEN 1 ELSE 0 END), 0),
+            @from = ISNULL(MAX(k.RowVersion), @from), @deleted = 0
         FROM @keys AS k;
+        SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
 
         IF @WhatIf = 1
             SELECT @rows = @rows + COUNT_BIG(*) FROM @keys AS k WHERE k.LandedUtc < @before;
-        ELSE
+        ELSE IF @gone IS NOT NULL
         BEGIN
             /* What goes is told before it goes, beside a look at the readers. A reader that comes writes its
                row first and then reads this one by a lock: so one of the two sees the other. */
-            SELECT @gone = CONVERT(binary(8), CONVERT(bigint, MAX(k.RowVersion)) + 1) FROM @keys AS k WHERE k.LandedUtc < @before;
+            SET LOCK_TIMEOUT 1000;      /* nobody waits long for the purge''s row */
             BEGIN TRY
                 BEGIN TRANSACTION;
                 UPDATE la
                 SET UpTo = CASE WHEN la.UpTo < @gone THEN @gone ELSE la.UpTo END, ChangedUtc = SYSUTCDATETIME()
                 FROM [orders].[LandingAcknowledged] AS la
                     WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this one row */
-                WHERE la.Reader = N''usp_PurgeLanding'' AND @gone IS NOT NULL;
-                IF @@ROWCOUNT = 0 AND @gone IS NOT NULL
+                WHERE la.Reader = N''usp_PurgeLanding'';
+                IF @@ROWCOUNT = 0
                     INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo) VALUES (N''usp_PurgeLanding'', @gone);
                 IF EXISTS (SELECT 1 FROM [orders].[LandingAcknowledged] AS la
                            WHERE la.UpTo < @gone AND la.Reader <> N''usp_PurgeLanding'')
@@ -7146,6 +7146,7 @@ Example: EXECUTE [orders].[usp_PurgeLanding] @olderThanDays = 90, @WhatIf = 0;''
                     THROW;
                 SET @stop = 1;          /* a reader is just being written: the next run goes on */
             END CATCH;
+            SET LOCK_TIMEOUT -1;
             IF @stop = 1
                 BREAK;
 
@@ -9029,10 +9030,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''d31a75ea4dfd3f9c94579166435e615f89460fa02e20a1cbbcb114c4723fb0d1''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''c37c7d9db702d8917c1f307659ff8821ea44aa900c214bc81c26647f20983869''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''d31a75ea4dfd3f9c94579166435e615f89460fa02e20a1cbbcb114c4723fb0d1'');
+    VALUES (N''orders'', N''0.1.0'', N''c37c7d9db702d8917c1f307659ff8821ea44aa900c214bc81c26647f20983869'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9220,7 +9221,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''d31a75ea4dfd3f9c94579166435e615f89460fa02e20a1cbbcb114c4723fb0d1'', NULLIF(@changes, N''''));
+    N''c37c7d9db702d8917c1f307659ff8821ea44aa900c214bc81c26647f20983869'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

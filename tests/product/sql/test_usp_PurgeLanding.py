@@ -394,3 +394,20 @@ def test_two_first_calls_that_meet_between_look_and_insert_do_not_collide(lab):
     lab.settle()
     assert [client.errors for client in clients] == [[], []]
     assert len(lab.rows("SELECT 1 FROM audit.LandingAcknowledged;")) == 1
+
+
+def test_the_log_of_operators_is_waited_for_when_the_rows_are_gone(lab):
+    """The second that a reader's row is waited for is not the log's: its line would be lost."""
+    landed(lab, "0x01")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    auditor, purge = Client(lab), Client(lab)
+    auditor.execute(
+        "BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.OperatorLog WITH (TABLOCK, HOLDLOCK);"
+    )
+    purge.submit(PURGE + "@WhatIf = 0;")
+    lab.advance(5)
+    assert lab.bodies() == [] and not purge.out.finished
+    auditor.execute("COMMIT TRANSACTION;")
+    assert purge.out.finished and purge.errors == []
+    assert lab.rows("SELECT COUNT(*) FROM audit.OperatorLog;") == [(1,)]
