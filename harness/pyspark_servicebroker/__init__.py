@@ -35,7 +35,8 @@ class DefaultSource(DataSource):
         Spark asks at load(), before anything starts, so options are checked here too; but it does
         not say whether a batch or a stream will be read. Raises OptionsError.
         """
-        from redial.spark.options import BatchReadOptions, StreamReadOptions, parse_either
+        from redial.spark.options import BatchReadOptions, StreamReadOptions
+        from redial.spark.parsing import parse_either
         from redial.spark.reading import SCHEMA
 
         parse_either((BatchReadOptions, StreamReadOptions), self.options)
@@ -44,7 +45,8 @@ class DefaultSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """``spark.read``. Raises OptionsError."""
         from pyspark_servicebroker.read import BatchReader, refuse_other_schema
-        from redial.spark.options import BatchReadOptions, parse
+        from redial.spark.options import BatchReadOptions
+        from redial.spark.parsing import parse
 
         refuse_other_schema(schema)
         return BatchReader(parse(BatchReadOptions, self.options))
@@ -55,7 +57,8 @@ class DefaultSource(DataSource):
         from pyspark_servicebroker.read import refuse_other_schema
         from pyspark_servicebroker.refused import RefusedStream
         from pyspark_servicebroker.stream import StreamReader
-        from redial.spark.options import OptionsError, StreamReadOptions, parse
+        from redial.spark.options import OptionsError, StreamReadOptions
+        from redial.spark.parsing import parse
 
         try:
             refuse_other_schema(schema)
@@ -66,7 +69,8 @@ class DefaultSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """``df.write``. Raises OptionsError."""
         from pyspark_servicebroker.write import BatchWriter, checked
-        from redial.spark.options import BatchWriteOptions, parse
+        from redial.spark.options import BatchWriteOptions
+        from redial.spark.parsing import parse
 
         options = parse(BatchWriteOptions, self.options)
         return BatchWriter(options, checked(schema, options, overwrite))
@@ -74,7 +78,8 @@ class DefaultSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """``df.writeStream``. Raises OptionsError."""
         from pyspark_servicebroker.write import StreamWriter, checked
-        from redial.spark.options import WriteOptions, parse
+        from redial.spark.options import WriteOptions
+        from redial.spark.parsing import parse
 
         options = parse(WriteOptions, self.options)
         return StreamWriter(options, checked(schema, options, overwrite))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from redial.spark.marks import landing, present, starting, unreadable
+from redial.spark.marks import ending, landing, present, starting, unreadable
 from redial.spark.options import BatchReadOptions, Options, OptionsError
-from redial.spark.ranges import cut, range_condition
+from redial.spark.ranges import range_condition
 from redial.spark.readers import begins, known, refuse_loss
 from redial.spark.reading import COLUMNS, Range, read
 from redial.spark.retrying import ask
@@ -48,9 +49,9 @@ class BatchReader(DataSourceReader):
         options = self.options
         now = present(connection, options)
         purged = known(connection, options)
-        start = begins(options, starting(now, options.starting_mark).mark, purged)
+        start = begins(options, starting(connection, options, now).mark, purged)
         refuse_loss(options, start, purged)
-        end = min(now.mark, starting(now, options.ending_mark).mark)
+        end = ending(connection, options, now)
         return occupied(connection, options, start, end, options.num_partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -59,19 +60,24 @@ class BatchReader(DataSourceReader):
 
 
 def occupied(connection: Any, options: Options, start: int, end: int, parts: int) -> list[Range]:
-    """The ranges between the first and the last row of ``start`` <= rv < ``end``; one if none.
+    """Ranges with as many rows each, but for the last, of ``start`` <= rv < ``end``; one if none.
 
-    A rowversion counts every change in the database, so most of the span may have no row of ours.
+    The rows are counted, along the clustered key: marks count every change of the database, so
+    ranges of one width could have all rows in one. A batch that is planned again has the same.
     """
+    rows = f"{landing(options)} AS l WHERE {range_condition(start, end, 'l.RowVersion')}"
+    count = 0
     if parts > 1 and start < end:
-        low, high = connection.execute(
-            f"SELECT MIN(l.RowVersion), MAX(l.RowVersion) FROM {landing(options)} AS l "
-            f"WHERE {range_condition(start, end, 'l.RowVersion')};"
-        ).fetchone()
-        if low is not None:
-            first, last = (int.from_bytes(bytes(edge), "big") for edge in (low, high))
-            return [Range(*edges) for edges in cut(first, last + 1, parts)]
-    return [Range(start, max(start, end))]
+        (count,) = connection.execute(f"SELECT COUNT_BIG(*) FROM {rows};").fetchone()
+    if not count:
+        return [Range(start, max(start, end))]
+    found = connection.execute(
+        "SELECT n.RowVersion FROM (SELECT l.RowVersion, "
+        f"ROW_NUMBER() OVER (ORDER BY l.RowVersion) AS Place FROM {rows}) AS n "
+        f"WHERE (n.Place - 1) % {-(-count // parts)} = 0 ORDER BY n.RowVersion;"
+    ).fetchall()
+    edges = [start, *(int.from_bytes(bytes(mark), "big") for (mark,) in found[1:]), end]
+    return [Range(*pair) for pair in pairwise(edges)]
 
 
 def refuse_other_schema(schema: StructType) -> None:

@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark_servicebroker.read import RangePartition, occupied, range_of
 from redial.spark.acknowledge import acknowledge
 from redial.spark.connect import READER, SourceError, close, explained, open_connection
+from redial.spark.lag import behind
 from redial.spark.marks import (
     LOWEST,
     Offset,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 try:
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
+        ReadMaxBytes,
         ReadMaxRows,
         SupportsTriggerAvailableNow,
     )
@@ -49,7 +51,7 @@ except ImportError:  # Spark 4.0 and 4.1: no admission control for Python source
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]  # Spark's, where it has one
         """Stands in where Spark has none; AvailableNow is then one batch of all there is."""
 
-    ReadAllAvailable = ReadMaxRows = None  # type: ignore[assignment,misc]  # as above
+    ReadAllAvailable = ReadMaxBytes = ReadMaxRows = None  # type: ignore[assignment,misc]  # as above
 
 log = logging.getLogger("pyspark_servicebroker")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -93,7 +95,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @patient
     def initialOffset(self) -> dict[str, str]:
         """Where a query without a checkpoint begins."""
-        first = starting(self._present(), self.options.starting_mark)
+        first = starting(self._connected(), self.options, self._present())
         # With a reader nothing at or above it is purged from now on.
         first = replace(first, mark=claim(self._connected(), self.options, first.mark))
         self.last = self.last or first
@@ -108,27 +110,27 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         now = self._present()
         begin = Offset.of(start) if start is not None else self.last
         if begin is None:
-            begin = starting(now, self.options.starting_mark)
+            begin = starting(self._connected(), self.options, now)
         refuse_another_database(begin, now)
         self._watch(now)
-        end = self._behind_last(begin, now)
-        rows = self._rows(limit)
-        if rows is not None and begin.mark < end:
-            end = limited(self._connected(), self.options, begin.mark, end, rows)
-        self.last = Offset(now.broker, end)
+        self.last = Offset(now.broker, self._end(begin, now, limit))
         return self.last.to_dict()
 
     def getDefaultReadLimit(self) -> Any:
-        """``maxMessagesPerTrigger`` (Spark 4.2 and later ask)."""
-        rows = self.options.max_messages_per_trigger
-        return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
+        """``maxMessagesPerTrigger`` and ``maxBytesPerTrigger`` (Spark 4.2 and later ask). Spark has
+        no limit that is both; it gives back what it is given here, but for Trigger.Once."""
+        rows, size = self.options.max_messages_per_trigger, self.options.max_bytes_per_trigger
+        if rows is not None:
+            return ReadMaxRows(rows)
+        return ReadAllAvailable() if size is None else ReadMaxBytes(size)
 
     @patient
-    def reportLatestOffset(self) -> dict[str, str]:
-        """How far there are rows, for the progress report."""
+    def reportLatestOffset(self) -> dict[str, Any]:
+        """How far there are rows, with the lag (redial.spark.lag), for the progress report."""
         now = self._present()
         begin = self.last or Offset(now.broker, LOWEST)
-        return replace(now, mark=self._behind_last(begin, now)).to_dict()
+        end = behind_last(self._connected(), self.options, begin.mark, self._readable(now))
+        return behind(self._connected(), self.options, begin.mark, now).told(replace(now, mark=end))
 
     @patient
     def prepareForTriggerAvailableNow(self) -> None:
@@ -168,16 +170,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if connection is not None:
             close(connection)
 
-    def _rows(self, limit: Any) -> int | None:
-        """Rows a batch may have: Spark's limit, or the option where Spark knows none."""
-        if limit is None:
-            return self.options.max_messages_per_trigger
-        return getattr(limit, "max_rows", None)
-
-    def _behind_last(self, begin: Offset, now: Offset) -> int:
-        """Where the rows end that may be read now."""
-        end = min(now.mark, self.target.mark) if self.target is not None else now.mark
+    def _end(self, begin: Offset, now: Offset, limit: Any) -> int:
+        """Where a batch from ``begin`` ends: by Spark's limit, and by ours where it gives none."""
+        rows = getattr(limit, "max_rows", self.options.max_messages_per_trigger)
+        size = getattr(limit, "max_bytes", self.options.max_bytes_per_trigger)
+        everything = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
+        end = self._readable(now)
+        if begin.mark < end and not everything and (rows, size) != (None, None):
+            found = limited(self._connected(), self.options, begin.mark, end, rows, size)
+            if found is not None:
+                return found
         return behind_last(self._connected(), self.options, begin.mark, end)
+
+    def _readable(self, now: Offset) -> int:
+        """Rows below are committed, and AvailableNow wants them."""
+        return now.mark if self.target is None else min(now.mark, self.target.mark)
 
     def _connected(self) -> Any:
         if self.connection is None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from redial.spark.audit_arguments import SCHEMA
 from redial.spark.errors import PipelineError, reason
+from redial.spark.lag import Lag
 from redial.spark.tables import KINDS, Table, table
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ class Landed:
             end = json.loads(end) if isinstance(end, str) else end
             if isinstance(end, dict) and "mark" in end:
                 self.mark = int(end["mark"], 16)
-            self.say(f"batch {self.seen} written: {rows:,} rows")
+            lag = Lag.of(one["sources"][0]["latestOffset"])
+            still = "" if lag is None else f"; {lag}"
+            self.say(f"batch {self.seen} written: {rows:,} rows{still}")
 
 
 def query_of(rows: DataFrame, checkpoint: str) -> str:
@@ -134,7 +137,8 @@ def batch_function(landing: Landing, checkpoint: str) -> Callable[[DataFrame, in
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; the exit status is returned."""
-    from redial.spark.options import StreamReadOptions, parse
+    from redial.spark.options import StreamReadOptions
+    from redial.spark.parsing import parse
     from redial.spark.reading import look
     from redial.spark.session import REMOTE, spark_session
 
@@ -181,16 +185,17 @@ def options_of(chosen: argparse.Namespace) -> dict[str, str]:
         )
     options = from_odbc(server) | {
         "schema": schema_of(chosen.config) if chosen.config else chosen.schema,
-        "startingMark": chosen.starting_mark,
         "numPartitions": str(chosen.partitions),
         "failOnDataLoss": "false" if chosen.go_on_after_loss else "true",
     }
-    if chosen.max_rows is not None:
-        options["maxMessagesPerTrigger"] = str(chosen.max_rows)
-    reader = reader_of(chosen.to) if chosen.reader is None else chosen.reader
-    if reader:
-        options["reader"] = reader
-    return options
+    given = {
+        "startingMark": chosen.starting_mark,
+        "startingTimestamp": chosen.starting_timestamp,
+        "maxMessagesPerTrigger": chosen.max_rows,
+        "maxBytesPerTrigger": chosen.max_bytes,
+        "reader": (reader_of(chosen.to) if chosen.reader is None else chosen.reader) or None,
+    }
+    return options | {name: str(value) for name, value in given.items() if value is not None}
 
 
 def schema_of(config: str) -> str:
@@ -282,11 +287,17 @@ def _parser() -> argparse.ArgumentParser:
         "fail, and name them",
     )
     add("--max-rows", type=int, help="rows of one batch, at most (Spark 4.2 and later)")
+    add("--max-bytes", type=int, help="bytes of bodies of one batch, at most, or one message")
     add("--partitions", type=int, default=2, help="ranges read side by side; default 2")
-    add(
+    begin = parser.add_mutually_exclusive_group().add_argument
+    begin(
         "--starting-mark",
-        default="earliest",
-        help="where a first run begins: earliest, latest or a mark such as 0x00000000000007D1",
+        help="where a first run begins: earliest (default), latest or a mark such as "
+        "0x00000000000007D1",
+    )
+    begin(
+        "--starting-timestamp",
+        help="or a time like 2026-11-26T08:00:00Z: nothing that landed then or later is left out",
     )
     return parser
 

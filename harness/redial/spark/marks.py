@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from redial.quoting import quote_name
 from redial.spark.connect import SourceError, explained
-from redial.spark.options import Options
+from redial.spark.options import BatchReadOptions, Options, ReadOptions
 from redial.spark.ranges import mark_literal, range_condition
 
 LOWEST = 0
@@ -71,11 +72,48 @@ def present(connection: Any, options: Options) -> Offset:
     return Offset(str(broker).upper(), int.from_bytes(bytes(mark), "big"))
 
 
-def starting(now: Offset, word: str) -> Offset:
-    """``startingMark`` or ``endingMark`` as an offset: earliest, latest, or a mark."""
+def starting(connection: Any, options: ReadOptions, now: Offset) -> Offset:
+    """Where a read begins: ``startingMark``, or the first row that landed at ``startingTimestamp``
+    or later. Rows land in another order than their marks', so younger ones may be older."""
+    moment = options.starting_timestamp
+    if moment is None:
+        return replace(now, mark=_named(options.starting_mark, now))
+    found = _landed(connection, options, now, f"l.LandedUtc >= {_literal(moment)}", "ASC")
+    return now if found is None else replace(now, mark=found)
+
+
+def ending(connection: Any, options: BatchReadOptions, now: Offset) -> int:
+    """Behind which mark a batch has no row: ``endingMark``, or behind the last row that landed before
+    ``endingTimestamp``; never above the mark of now."""
+    moment = options.ending_timestamp
+    if moment is None:
+        return min(now.mark, _named(options.ending_mark, now))
+    found = _landed(connection, options, now, f"l.LandedUtc < {_literal(moment)}", "DESC")
+    return LOWEST if found is None else found + 1
+
+
+def _named(word: str, now: Offset) -> int:
+    """Earliest, latest, or a mark."""
     if word == "latest":
-        return now
-    return Offset(now.broker, LOWEST if word == "earliest" else int(word, 16))
+        return now.mark
+    return LOWEST if word == "earliest" else int(word, 16)
+
+
+def _landed(
+    connection: Any, options: Options, now: Offset, condition: str, order: str
+) -> int | None:
+    """Mark of the first row in that order. Along the clustered key: there is no index by time."""
+    found = connection.execute(
+        f"SELECT TOP (1) l.RowVersion FROM {landing(options)} AS l "
+        f"WHERE {range_condition(LOWEST, now.mark, 'l.RowVersion')} AND {condition} "
+        f"ORDER BY l.RowVersion {order};"
+    ).fetchone()
+    return None if found is None else int.from_bytes(bytes(found[0]), "big")
+
+
+def _literal(moment: datetime) -> str:
+    """In T-SQL, whatever the session's language."""
+    return f"CONVERT(datetime2(6), '{moment:%Y-%m-%dT%H:%M:%S.%f}', 126)"
 
 
 def refuse_another_database(stored: Offset, now: Offset) -> None:
@@ -109,14 +147,23 @@ def behind_last(connection: Any, options: Options, start: int, end: int) -> int:
     return start if last is None else int.from_bytes(bytes(last), "big") + 1
 
 
-def limited(connection: Any, options: Options, start: int, end: int, rows: int) -> int:
-    """The mark below which at most ``rows`` rows from ``start`` lie; ``end`` for fewer."""
+def limited(
+    connection: Any, options: Options, start: int, end: int, rows: int | None, size: int | None
+) -> int | None:
+    """The mark of the first row from ``start`` that a batch has no room for: it may have so many
+    rows, and so many bytes of bodies, but one row in any case. None: there is room for all."""
+    bounds = [] if rows is None else [f"n.Place > {int(rows)}"]
+    if size is not None:
+        bounds.append(f"(n.Bytes > {int(size)} AND n.Place > 1)")
     found = connection.execute(
-        f"SELECT l.RowVersion FROM {landing(options)} AS l "
-        f"WHERE {range_condition(start, end, 'l.RowVersion')} "
-        f"ORDER BY l.RowVersion OFFSET {int(rows)} ROWS FETCH NEXT 1 ROWS ONLY;"
+        "SELECT TOP (1) n.RowVersion FROM (SELECT l.RowVersion, "
+        "ROW_NUMBER() OVER (ORDER BY l.RowVersion) AS Place, "
+        "SUM(CONVERT(bigint, ISNULL(DATALENGTH(l.Body), 0))) OVER "
+        "(ORDER BY l.RowVersion ROWS UNBOUNDED PRECEDING) AS Bytes "
+        f"FROM {landing(options)} AS l WHERE {range_condition(start, end, 'l.RowVersion')}) AS n "
+        f"WHERE {' OR '.join(bounds)} ORDER BY n.RowVersion;"
     ).fetchone()
-    return end if found is None else int.from_bytes(bytes(found[0]), "big")
+    return None if found is None else int.from_bytes(bytes(found[0]), "big")
 
 
 @dataclass
@@ -168,22 +215,32 @@ def waiting_behind(connection: Any, options: Options, mark: int) -> bool:
     )
 
 
-def stall_report(connection: Any, mark: int, seconds: float) -> str:
-    """What is said of a stalled mark: since when, and who has been open for longest."""
-    text = f"the mark stands at {mark_literal(mark)} for {seconds:.0f} s and rows wait behind it. "
+def held_back_by(connection: Any) -> tuple[str, str]:
+    """Who has been writing to this database for longest, and what to do."""
     try:
         holder = connection.execute(HOLDERS).fetchone()
     except Exception as error:  # 300, 297: no VIEW SERVER STATE
         said = str(error.args[-1] if error.args else error)
         allowed = "VIEW SERVER STATE" if "VIEW SERVER" in said else "the right to see sessions"
-        return text + (
+        return (
             f"Who holds it back needs {allowed} (from SQL Server 2022 on VIEW SERVER PERFORMANCE "
-            "STATE). Next: GRANT it to this login, or ask a DBA for the oldest open transaction"
+            "STATE)",
+            "GRANT it to this login, or ask a DBA for the oldest open transaction",
         )
     if holder is None:
-        return text + "No open transaction of this database is seen now. Next: nothing, if it moves"
+        return "No open transaction of this database is seen now", "nothing, if it moves"
     session, login, host, program, status, begun, age = holder
-    return text + (
+    return (
         f"The oldest open transaction is of session {session} ({login}, {program} on {host}, "
-        f"{status}), writing since {begun}, {age} s. Next: let it commit, or KILL {session}"
+        f"{status}), writing since {begun}, {age} s",
+        f"let it commit, or KILL {session}",
+    )
+
+
+def stall_report(connection: Any, mark: int, seconds: float) -> str:
+    """What is said of a stalled mark: since when, and who has been open for longest."""
+    who, step = held_back_by(connection)
+    return (
+        f"the mark stands at {mark_literal(mark)} for {seconds:.0f} s and rows wait behind it. "
+        f"{who}. Next: {step}"
     )

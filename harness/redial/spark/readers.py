@@ -109,8 +109,9 @@ def claim(connection: Any, options: StreamReadOptions, first: int) -> int:
 
 
 def begins(options: ReadOptions, first: int, now: Known) -> int:
-    """``startingMark = earliest`` is the first row that is sure to be there."""
-    return max(first, now.gone) if options.starting_mark == "earliest" else first
+    """``startingMark = earliest``, or a time, is the first row of those that are sure to be there."""
+    told = options.starting_mark != "earliest" and options.starting_timestamp is None
+    return first if told else max(first, now.gone)
 
 
 def _passes_rows(connection: Any, options: StreamReadOptions, held: int, first: int) -> bool:

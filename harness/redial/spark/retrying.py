@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
@@ -26,6 +27,16 @@ TOLD = 2
 """Tries that failed before somebody is told."""
 
 log = logging.getLogger("pyspark_servicebroker")
+
+
+@dataclass
+class Tries:
+    """How often this process has tried again."""
+
+    count: int = 0
+
+
+tried_again = Tries()
 
 
 def sleep(seconds: float) -> None:
@@ -80,6 +91,7 @@ def _wait(state: RetryCallState) -> float:
 
 def _tell(state: RetryCallState, doing: str, bound: float) -> None:
     """Once for each wait; what it waits for is in the error."""
+    tried_again.count += 1
     if state.attempt_number == TOLD and state.outcome is not None:
         log.warning(
             "%s waits, and tries again for %d s: %s", doing, bound, state.outcome.exception()

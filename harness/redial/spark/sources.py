@@ -119,7 +119,8 @@ def ask(
     from redial.spark.connect import open_connection
     from redial.spark.credentials import from_odbc
     from redial.spark.marks import present
-    from redial.spark.options import BatchReadOptions, parse
+    from redial.spark.options import BatchReadOptions
+    from redial.spark.parsing import parse
     from redial.spark.ranges import mark_literal
 
     given = from_odbc(server) | {"schema": known if isinstance(known, str) else known.schema}

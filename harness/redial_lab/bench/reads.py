@@ -15,7 +15,8 @@ from redial.server import EMBEDDED_LABEL
 from redial.spark.connect import open_connection
 from redial.spark.credentials import from_odbc
 from redial.spark.jar import DRIVER, jdbc_jar
-from redial.spark.options import Options, parse
+from redial.spark.options import Options
+from redial.spark.parsing import parse
 from redial.spark.ranges import rowversion_predicates
 from redial.spark.session import spark_session
 from redial_broker.tds.process import BrokerProcess

@@ -15,7 +15,8 @@ from redial.deploy import apply, connect_odbc
 from redial.paths import ROOT
 from redial.server import with_database
 from redial.spark.errors import PipelineError
-from redial.spark.options import StreamReadOptions, WriteOptions, parse
+from redial.spark.options import StreamReadOptions, WriteOptions
+from redial.spark.parsing import parse
 from redial.spark.session import need_java_and_spark
 from redial_broker.tds.process import BrokerProcess
 from tests.waiting import HANGS

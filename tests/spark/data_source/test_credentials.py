@@ -22,8 +22,8 @@ from redial.spark.options import (
     BatchWriteOptions,
     OptionsError,
     StreamReadOptions,
-    parse,
 )
+from redial.spark.parsing import parse
 
 SECRET = "hunter2"
 BASE = {"schema": "audit"}

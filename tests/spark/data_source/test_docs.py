@@ -8,7 +8,7 @@ import re
 import pytest
 
 from redial.paths import ROOT
-from redial.spark.options import EVERY, USES, described
+from redial.spark.parsing import EVERY, USES, described
 from redial.spark.reading import COLUMNS
 
 PAGE = ROOT / "docs" / "spark.md"
@@ -62,8 +62,10 @@ def test_the_python_of_the_page_runs_and_does_what_the_page_says(spark, lab, jdb
     }
     for block in BLOCKS:
         exec(compile(block, str(PAGE), "exec"), names)
-    found = sorted(json.loads(body)["id"] for body in lab.landed(since, 1 + 100 + 4 + 1 + 10 + 1))
-    assert found == sorted([1, *range(100), 200, 201, 300, 301, 8, *range(10), 7])
+    found = sorted(
+        json.loads(body)["id"] for body in lab.landed(since, 3 + 1 + 100 + 4 + 1 + 10 + 1)
+    )
+    assert found == sorted([401, 402, 403, 1, *range(100), 200, 201, 300, 301, 8, *range(10), 7])
     tables = lab.value("COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(N'audit')")
     assert (names["code"], names["tables"]) == (0, tables)
     ((acknowledged,),) = lab.rows(

@@ -16,7 +16,8 @@ from redial.spark import audit, land
 from redial.spark.credentials import from_odbc
 from redial.spark.errors import PipelineError, status_of
 from redial.spark.installed import Installed, on_server
-from redial.spark.options import WriteOptions, parse
+from redial.spark.options import StreamReadOptions, WriteOptions
+from redial.spark.parsing import parse
 from redial.spark.sending import Message, Piece, send_partition
 from redial.spark.sources import Sources, ask, files
 from tests.envelopes import envelope
@@ -208,3 +209,14 @@ def test_the_servers_errors_are_shown_without_the_password(spark, shop, capsys):
         == 2
     )
     assert "startingMark" in capsys.readouterr().err
+
+
+def test_what_the_command_is_told_is_what_the_source_is_asked_for():
+    said = ["--server", "Server=s;Database=d", "--to", "/lake/t", "--max-bytes", "10"]
+    given = land.options_of(
+        land._parser().parse_args([*said, "--starting-timestamp", "2031-05-01"])
+    )
+    assert parse(StreamReadOptions, given).max_bytes_per_trigger == 10
+    assert given["startingTimestamp"] == "2031-05-01" and "startingMark" not in given
+    assert given["reader"] == "redial-landing /lake/t"
+    assert "reader" not in land.options_of(land._parser().parse_args([*said, "--reader", ""]))

@@ -20,7 +20,8 @@ from redial.spark.acknowledge import acknowledge
 from redial.spark.connect import SourceError
 from redial.spark.errors import PipelineError
 from redial.spark.land import main
-from redial.spark.options import BatchReadOptions, parse
+from redial.spark.options import BatchReadOptions
+from redial.spark.parsing import parse
 from redial.spark.sources import files
 
 from .test_reading import bodies

@@ -10,15 +10,13 @@ import pytest
 from redial.spark.connect import SourceError, connection_string, hidden, told
 from redial.spark.credentials import from_odbc
 from redial.spark.options import (
-    EVERY,
     BatchReadOptions,
     BatchWriteOptions,
     OptionsError,
     StreamReadOptions,
     WriteOptions,
-    described,
-    parse,
 )
+from redial.spark.parsing import EVERY, described, parse
 
 SECRET = "hunter2};PWD=x"
 READ = {

@@ -17,7 +17,8 @@ from pyspark_servicebroker.read import BatchReader, RangePartition, range_of  # 
 from pyspark_servicebroker.stream import StreamReader  # noqa: E402
 from redial.spark.connect import SourceError  # noqa: E402
 from redial.spark.marks import Offset, StallWatch, refuse_another_database  # noqa: E402
-from redial.spark.options import BatchReadOptions, parse  # noqa: E402
+from redial.spark.options import BatchReadOptions  # noqa: E402
+from redial.spark.parsing import parse  # noqa: E402
 from redial.spark.reading import COLUMNS, Range, batches, read, to_arrow  # noqa: E402
 
 pytestmark = pytest.mark.driver

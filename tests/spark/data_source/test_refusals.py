@@ -7,7 +7,8 @@ import pytest
 
 from redial.spark.connect import SourceError, explained, open_connection, told
 from redial.spark.marks import present
-from redial.spark.options import BatchReadOptions, parse
+from redial.spark.options import BatchReadOptions
+from redial.spark.parsing import parse
 from redial.spark.reading import Range, read
 
 pytestmark = pytest.mark.driver

@@ -9,7 +9,8 @@ pytest.importorskip("pyspark")
 from pyspark_servicebroker.stream import StreamReader
 from redial.spark.connect import SourceError, open_connection
 from redial.spark.credentials import from_odbc
-from redial.spark.options import StreamReadOptions, parse
+from redial.spark.options import StreamReadOptions
+from redial.spark.parsing import parse
 from redial_broker.tds.embedded import EmbeddedBroker, make_instance
 from redial_broker.tds.process import BrokerProcess
 from tests.broker.drivers.proxy import Proxy

@@ -13,7 +13,8 @@ from pyspark_servicebroker.stream import StreamReader
 from redial.spark import reading, retrying
 from redial.spark.connect import SourceError, open_connection
 from redial.spark.credentials import from_odbc
-from redial.spark.options import BatchReadOptions, StreamReadOptions, parse
+from redial.spark.options import BatchReadOptions, StreamReadOptions
+from redial.spark.parsing import parse
 from redial.spark.reading import Range, read
 from redial.spark.sending import Message, Piece, send_partition
 from redial_broker.tds.embedded import EmbeddedBroker, make_instance

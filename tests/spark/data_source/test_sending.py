@@ -7,7 +7,8 @@ import uuid
 import pytest
 
 from redial.spark.connect import SourceError
-from redial.spark.options import WriteOptions, parse
+from redial.spark.options import WriteOptions
+from redial.spark.parsing import parse
 from redial.spark.sending import Content, Message, Piece, digest_of, send_partition
 
 TYPE = "//redial/audit/event"
