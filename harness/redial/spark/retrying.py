@@ -63,14 +63,16 @@ def again(options: Options, doing: str, work: Callable[[], Result]) -> Result:
     return found
 
 
-def ask(options: Options, doing: str, failed: str, work: Callable[[Any], Result]) -> Result:
+def ask(
+    options: Options, doing: str, failed: str, work: Callable[[Any], Result], right: str = READER
+) -> Result:
     """What ``work`` returns of a connection of its own, tried like ``again``. failed: what is said of
-    a driver's error, to a reader. Raises SourceError."""
+    a driver's error. right: what helps who may not. Raises SourceError."""
 
     def once() -> Result:
         connection = open_connection(options)
         try:
-            with explained(options, failed, READER):
+            with explained(options, failed, right):
                 return work(connection)
         finally:
             close(connection)

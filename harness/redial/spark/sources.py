@@ -114,30 +114,28 @@ def ask(
     ``sources`` explains; returns what it looked at.
 
     server: an ODBC connection string. known: a configuration, or a schema whose server is asked how
-    it is set up. Raises SourceError, PipelineError.
+    it is set up. A server that was lost is tried again, as in reads. Raises SourceError,
+    PipelineError.
     """
-    from redial.spark.connect import open_connection
+    from redial.spark import retrying
     from redial.spark.credentials import from_odbc
-    from redial.spark.marks import present
+    from redial.spark.marks import present, unreadable
     from redial.spark.options import BatchReadOptions
     from redial.spark.parsing import parse
     from redial.spark.ranges import mark_literal
 
     given = from_odbc(server) | {"schema": known if isinstance(known, str) else known.schema}
     options = parse(BatchReadOptions, given)
-    connection = open_connection(options)
-    try:
-        if isinstance(known, str):
-            known = _known(connection, options)
-        if landing and known.by_hook:
-            raise _hooked(known)
-        found.log = _log(spark, connection, options)
-        mark = present(connection, options).mark
-        found.dead = _dead(spark, connection, options, known)
-        if known.exactly_once:
-            _dropped(found, connection, quote_name(known.schema))
-    finally:
-        connection.close()
+    if isinstance(known, str):
+        known = _known(options)
+    if landing and known.by_hook:
+        raise _hooked(known)
+    found.log = _log(spark, options)
+    doing, failed = "taking the mark", unreadable(options)
+    mark = retrying.ask(options, doing, failed, lambda asked: present(asked, options).mark)
+    found.dead = _dead(spark, options, known)
+    if known.exactly_once:
+        _dropped(found, options)
     if landing:
         reading = given | {"endingMark": mark_literal(mark), "numPartitions": "2"}
         rows = spark.read.format("servicebroker").options(**reading).load().drop("body")
@@ -145,19 +143,17 @@ def ask(
     return known
 
 
-def _known(connection: Any, options: Options) -> Installed:
+def _known(options: Options) -> Installed:
     """How the schema is set up. Raises PipelineError with those there are, when it is none."""
     from redial.spark.connect import SourceError
 
     try:
-        return on_server(
-            options.schema_name, lambda sql: _rows(connection, options, sql, "operator")
-        )
+        return on_server(options.schema_name, lambda sql: _rows(options, sql, "operator"))
     except SourceError as error:
         if error.number != NO_SUCH_OBJECT:
             raise
     sql = "SELECT SCHEMA_NAME(t.schema_id) FROM sys.tables AS t WHERE t.name = N'ConversationLog';"
-    there = sorted(name for (name,) in _rows(connection, options, sql, "reader"))
+    there = sorted(name for (name,) in _rows(options, sql, "reader"))
     raise PipelineError(
         f"schema {options.schema_name}",
         "has no configuration in this database",
@@ -173,36 +169,38 @@ def _hooked(known: Installed) -> PipelineError:
     )
 
 
-def _log(spark: SparkSession, connection: Any, options: Options) -> DataFrame:
+def _log(spark: SparkSession, options: Options) -> DataFrame:
     """ConversationLog."""
     columns = ", ".join(
         f"CONVERT(char(36), cl.{name})" if name in GUIDS else f"cl.{name}" for name in LOG
     )
     table = f"{quote_name(options.schema_name)}.[ConversationLog]"
-    rows = _rows(connection, options, f"SELECT {columns} FROM {table} AS cl;", "reader")
+    rows = _rows(options, f"SELECT {columns} FROM {table} AS cl;", "reader")
     return _frame(spark, rows, ", ".join(f"{name} {kind}" for name, kind in LOG.items()))
 
 
-def _dead(
-    spark: SparkSession, connection: Any, options: Options, known: Installed
-) -> DataFrame | None:
+def _dead(spark: SparkSession, options: Options, known: Installed) -> DataFrame | None:
     """DeadLetter; None when it is empty. The part of a body that may have the key is read with it."""
     head = "SUBSTRING(d.Body, 1, 512)" if known.by_key else "NULL"
     sql = (
         "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, d.MessageType, "
         f"{head} FROM {quote_name(known.schema)}.[DeadLetter] AS d;"
     )
-    letters = [_letter(*row) for row in _rows(connection, options, sql, "operator")]
+    letters = [_letter(*row) for row in _rows(options, sql, "operator")]
     return _frame(spark, letters, DEAD) if letters else None
 
 
-def _rows(connection: Any, options: Options, sql: str, role: str) -> list[Any]:
-    from redial.spark.connect import explained
+def _rows(options: Options, sql: str, role: str) -> list[Any]:
+    """All of a query, over a connection of its own; a server that was lost is tried again."""
+    from redial.spark import retrying
 
-    table = sql.partition(" FROM ")[2].partition(" ")[0]
-    with explained(options, table, f"a login in the configuration's {role} role"):
+    def all_of_it(connection: Any) -> list[Any]:
         rows: list[Any] = connection.execute(sql).fetchall()
         return rows
+
+    table = sql.partition(" FROM ")[2].partition(" ")[0]
+    right = f"a login in the configuration's {role} role"
+    return retrying.ask(options, f"reading {table}", table, all_of_it, right)
 
 
 def _frame(spark: SparkSession, rows: list[Any], schema: str) -> DataFrame:
@@ -217,15 +215,20 @@ def _letter(conversation: str, sequence: int, type_: str, head: bytes | None) ->
     return (conversation, sequence, type_, *(key_of(head) or (None, None)))
 
 
-def _dropped(found: Sources, connection: Any, schema: str) -> None:
+def _dropped(found: Sources, options: Options) -> None:
     """Repeats the target refused; no role of ours has the right to look (docs/pipeline.md)."""
+    from redial.spark.connect import SourceError
+
+    sql = f"SELECT SUM(ib.Repeats) FROM {quote_name(options.schema_name)}.[Inbox] AS ib;"
     try:
-        row = connection.execute(f"SELECT SUM(ib.Repeats) FROM {schema}.[Inbox] AS ib;").fetchone()
-        found.dropped = int(row[0] or 0)
-    except Exception as error:  # whichever driver's
+        ((repeats,),) = _rows(options, sql, "operator")
+        found.dropped = int(repeats or 0)
+    except SourceError as error:
+        if error.passing:
+            raise
         found.notes.append(
             "Inbox cannot be read, so a repeat the target dropped looks lost: "
-            f"{str(error.args[-1])[:200]}. Next: GRANT SELECT on it"
+            f"{str(error).partition(' Next: ')[0][:200]}. Next: GRANT SELECT on it"
         )
 
 

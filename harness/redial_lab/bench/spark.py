@@ -196,7 +196,7 @@ def _exactly(landed: DataFrame, log: DataFrame, tell: Callable[[str], None]) -> 
     from redial.spark.audit import audit
     from redial.spark.judging import Rules
 
-    share = log.sample(1 / EXACT_SHARE, seed=1).persist()
+    share = log.sample(fraction=1 / EXACT_SHARE, seed=1).persist()
     part = landed.join(
         share.select("ConversationId").withColumnRenamed("ConversationId", "conversation"),
         "conversation",

@@ -12,7 +12,8 @@ import pytest
 from redial.cli.configs import load_named
 from redial.deploy import apply, connect_odbc
 from redial.paths import ROOT
-from redial.spark import audit, land
+from redial.spark import audit, land, retrying
+from redial.spark.connect import open_connection
 from redial.spark.credentials import from_odbc
 from redial.spark.errors import PipelineError, status_of
 from redial.spark.installed import Installed, on_server
@@ -20,6 +21,7 @@ from redial.spark.options import StreamReadOptions, WriteOptions
 from redial.spark.parsing import parse
 from redial.spark.sending import Message, Piece, send_partition
 from redial.spark.sources import Sources, ask, files
+from tests.broker.drivers.proxy import Proxy
 from tests.envelopes import envelope
 
 from .shop import EACH, KEYS, Shop
@@ -149,6 +151,27 @@ def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, sho
     status = audit.main(["--server", twice, "--schema", "etl", "--json", str(file)])
     figures = json.loads(file.read_text(encoding="utf-8"))
     assert (status, figures["lost"], figures["dropped"]) == (0, 1, 1)
+
+
+def test_an_audit_asks_again_after_each_cut_of_its_connection(spark, shop, twice, monkeypatch):
+    """Every other connection is cut before its query: set-up, log, mark, dead letters, Inbox."""
+    opened, slept = [], []
+    port = int(re.search(r"Server=[^;]*?,(\d+)", shop.odbc)[1])
+    with Proxy(port) as wire:
+
+        def cut(options):
+            opened.append(open_connection(options))
+            if len(opened) % 2:
+                wire.cut()
+            return opened[-1]
+
+        monkeypatch.setattr(retrying, "open_connection", cut)
+        monkeypatch.setattr(retrying, "sleep", slept.append)
+        found = Sources()
+        ask(spark, found, shop.odbc.replace(f",{port}", f",{wire.port}"), "etl")
+    assert (len(opened), slept) == (10, [0.0] * 5)
+    assert found.log.count() == shop.value("COUNT(*) FROM etl.ConversationLog")
+    assert (found.dropped, found.notes) == (1, [])
 
 
 def test_the_server_says_of_each_configuration_what_its_file_says(shop, twice):
