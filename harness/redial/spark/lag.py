@@ -45,8 +45,11 @@ class Lag:
 
     @classmethod
     def of(cls, latest: str | dict[str, Any] | None) -> Lag | None:
-        """From ``latestOffset`` of a progress' source; None where there is none."""
-        found = json.loads(latest) if isinstance(latest, str) else latest
+        """From ``latestOffset`` of a progress' source, whichever it is; None where there is none."""
+        try:
+            found = json.loads(latest) if isinstance(latest, str) else latest
+        except ValueError:  # a source of Spark's own
+            return None
         told = found.get("lag") if isinstance(found, dict) else None
         return None if told is None else cls(**told)
 
