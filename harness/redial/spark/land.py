@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from redial.spark.audit_arguments import SCHEMA
 from redial.spark.errors import PipelineError, reason
+from redial.spark.interrupts import noted
 from redial.spark.lag import Lag
 from redial.spark.tables import KINDS, Table, table
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 LOOK = 1
 """Seconds between two looks at a query's progress."""
+MARK = re.compile(r"""["']mark["']: ?["'](0x[0-9A-Fa-f]+)""")
+"""In an offset's text, whoever wrote it."""
 READER_LONGEST = 128
 """Characters of LandingAcknowledged.Reader."""
 
@@ -74,10 +78,9 @@ class Landed:
             self.seen = one["batchId"]
             self.batches += 1
             self.rows += rows
-            end = one["sources"][0]["endOffset"]
-            end = json.loads(end) if isinstance(end, str) else end
-            if isinstance(end, dict) and "mark" in end:
-                self.mark = int(end["mark"], 16)
+            # JSON, a dict over Connect, or in Spark 4.0 Python's text of a dict.
+            if found := MARK.search(str(one["sources"][0]["endOffset"])):
+                self.mark = int(found[1], 16)
             lag = Lag.of(one["sources"][0]["latestOffset"])
             still = "" if lag is None else f"; {lag}"
             self.say(f"batch {self.seen} written: {rows:,} rows{still}")
@@ -241,9 +244,12 @@ def follow(query: StreamingQuery, landed: Landed | None = None) -> None:
 
     landed = landed or Landed()
     try:
-        while not query.awaitTermination(LOOK):
-            landed.count(query)
-    except KeyboardInterrupt:
+        with noted() as interrupted:
+            while not query.awaitTermination(LOOK):
+                landed.count(query)
+                if interrupted():
+                    query.stop()
+    except KeyboardInterrupt:  # the second one
         query.stop()
     except StreamingQueryException as error:
         raise stopped(error) from None

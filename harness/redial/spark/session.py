@@ -20,6 +20,11 @@ SHORT_JOB = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM options of a job of seconds on two cores: the second compiler and a parallel collector cost
 more than they bring (start to first result: half the time, measured)."""
 
+LOG_PROFILE = Path(__file__).with_name("log4j2.properties")
+"""What a session made here says of itself until it has its log level: no more than after it."""
+LEVEL = "spark.log.level"
+"""Spark's setting for what the JVM logs."""
+
 GATEWAY = "PYSPARK_GATEWAY_PORT"
 """Environment variable with which spark-submit starts Python."""
 REMOTE = "SPARK_REMOTE"
@@ -80,17 +85,26 @@ def spark_session(
     own = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
+        LEVEL: "ERROR",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": java_options,
     } | ({"spark.jars": ",".join(map(str, jars))} if jars else {})
+    own |= settings or {}
+    own.setdefault("spark.driver.extraJavaOptions", f"{java_options}{_log_profile(own[LEVEL])}")
     given = submitted or remote.startswith("sc://")
     if not given and SparkSession.getActiveSession() is None:
-        for key, value in (own | (settings or {})).items():
+        for key, value in own.items():
             builder = builder.config(key, value)
     return use_here(builder.getOrCreate())
+
+
+def _log_profile(level: str) -> str:
+    """JVM options, after a space, that name LOG_PROFILE and its level. Empty where the user has a
+    folder of settings, for then his own profile counts, and where ours is no file (in a zip)."""
+    if "SPARK_CONF_DIR" in os.environ or not LOG_PROFILE.is_file():
+        return ""
+    return f' -Dredial.log.level={level} "-Dlog4j2.configurationFile={LOG_PROFILE}"'
 
 
 def use_here(session: SparkSession) -> SparkSession:

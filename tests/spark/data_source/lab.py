@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,20 @@ def missing() -> str:
 def bare_python(folder: Path) -> dict[str, str]:
     """Environment in which Spark's processes are this interpreter without Spark's own path, whose
     head is a zip of sources that it would compile: a stream's process has ten seconds to start."""
+    return _python(folder, f"PYTHONPATH='{ROOT}' exec '{sys.executable}'")
+
+
+def python_without_us(folder: Path) -> dict[str, str]:
+    """And an interpreter with all that is installed here but this package: the one that made this
+    environment, on which the path file of a clone has no effect."""
+    path = f"{sysconfig.get_path('purelib')}:$PYTHONPATH"
+    return _python(folder, f"PYTHONPATH=\"{path}\" exec '{sys._base_executable}'")
+
+
+def _python(folder: Path, command: str) -> dict[str, str]:
+    """Environment in which Spark's processes are this command."""
     worker = folder / "python"
-    worker.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
+    worker.write_text(f'#!/bin/sh\n{command} "$@"\n')
     worker.chmod(0o755)
     return dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
 
