@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from redial.paths import ROOT
-from tests import installed
+from tests import delta_spark, installed
 from tests.sampling import FULL, SMALL, full, sample
 
 STATM = Path("/proc/self/statm")
@@ -181,10 +181,11 @@ SPARK = {
 
 @pytest.fixture(scope="session")
 def jars() -> dict[str, str]:
-    """Path of each jar that can be had; else why not, which begins with a blank.
+    """Path of each jar that can be had (of two, with a comma); else why not, which begins with a
+    blank.
 
     A jar that Maven does not find costs many seconds: Spark's Avro is only looked for in the cache,
-    and fetched with REDIAL_FULL.
+    and fetched with REDIAL_FULL. So is delta-spark, which makes each session slower.
     """
     import pyspark
 
@@ -201,7 +202,13 @@ def jars() -> dict[str, str]:
     avro = spark_avro(version)
     here = full() or usable(jar_path(avro), avro)
     found = {"avro": f" {avro.coordinates} is not in the cache; REDIAL_FULL=1 fetches it"}
-    for name, have in (("jdbc", jdbc_jar), *([("avro", lambda: avro_jar(version))] * here)):
+    found["delta-spark"] = " delta-spark makes a session slower: REDIAL_FULL=1"
+    wanted = {"jdbc": jdbc_jar}
+    if here:
+        wanted["avro"] = lambda: avro_jar(version)
+    if full():
+        wanted["delta-spark"] = delta_spark.jars
+    for name, have in wanted.items():
         try:
             found[name] = str(have())
         except JarMissing as error:
@@ -223,13 +230,17 @@ def spark(request: pytest.FixtureRequest) -> Generator[Any]:
         need_java_and_spark()
     except PipelineError as error:
         pytest.skip(str(error))
-    paths = [p for p in request.getfixturevalue("jars").values() if not p.startswith(" ")]
+    jars = request.getfixturevalue("jars")
+    paths = [path for path in jars.values() if not path.startswith(" ")]
     python = request.getfixturevalue("tmp_path_factory").mktemp("python") / "python"
     python.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
     python.chmod(0o755)
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ[name] = str(python)
-    session = spark_session("redial-tests", jars=paths, master="local[2,2]", settings=SPARK)
+    by_delta = {} if jars["delta-spark"].startswith(" ") else delta_spark.SETTINGS
+    session = spark_session(
+        "redial-tests", jars=paths, master="local[2,2]", settings=SPARK | by_delta
+    )
     yield session
     session.stop()
 

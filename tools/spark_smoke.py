@@ -4,7 +4,8 @@
 for each (a download of 455 MB), installs what the tests need and runs ``tests/spark/data_source``
 and ``tests/spark/pipeline``. VERSION: 4.0 is the newest 4.0.x, 4.0.1 that one. Without any: the
 newest of every minor version pyproject.toml allows, but for the locked one, which the suite itself
-is run with. Exit status: 0 when all passed, else pytest's of the first that did not.
+is run with. With ``REDIAL_FULL=1`` and ``4.2`` it runs delta-spark, which has no build for 4.3.
+Exit status: 0 when all passed, else pytest's of the first that did not.
 """
 
 from __future__ import annotations

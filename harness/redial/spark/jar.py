@@ -61,6 +61,24 @@ def spark_avro(spark_version: str) -> Jar:
     )
 
 
+def delta_spark(spark_version: str) -> tuple[Jar, ...]:
+    """delta-spark is a jar for each minor version of Spark, and needs one more; () where there is
+    no build we know.
+
+    io.delta has none for 4.3 (Maven, November 2026), and the one for 4.2 does not run there: a
+    constructor of Spark's that it calls is gone (NoSuchMethodError, seen with PySpark 4.3.0).
+    """
+    minor = ".".join(spark_version.split(".")[:2])
+    build = {"4.2": "4.4.0"}.get(minor)
+    if build is None:
+        return ()
+    extension = "io/delta/sql/DeltaSparkSessionExtension.class"
+    return (
+        Jar("io.delta", f"delta-spark_{minor}_2.13", build, extension),
+        Jar("io.delta", "delta-storage", build, "io/delta/storage/LogStore.class"),
+    )
+
+
 class JarMissing(RuntimeError):
     """A jar cannot be had; the text says why and what to do."""
 
@@ -87,6 +105,17 @@ def avro_jar(spark_version: str) -> Path:
     """Path of Spark's Avro functions for this version of Spark. Raises JarMissing."""
     jar = spark_avro(spark_version)
     return _kept(jar, jar_path(jar))
+
+
+def delta_jars(spark_version: str) -> list[Path]:
+    """Paths of delta-spark's jars for this version of Spark. Raises JarMissing."""
+    wanted = delta_spark(spark_version)
+    if not wanted:
+        raise JarMissing(
+            f"delta-spark has no build for Spark {spark_version} that we know. "
+            "Next: a Spark of version 4.2, or --kind delta, which needs no jar"
+        )
+    return [_kept(jar, jar_path(jar)) for jar in wanted]
 
 
 def usable(path: Path, jar: Jar = JDBC) -> bool:

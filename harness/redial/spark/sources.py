@@ -235,21 +235,21 @@ def _dropped(found: Sources, options: Options) -> None:
 def files(spark: SparkSession, path: str) -> DataFrame:
     """A Parquet directory or a Delta table. Raises PipelineError when it is not there.
 
-    A Delta table's files are found with delta-rs, so no jar is needed; one with deletion vectors,
-    which the landing job never makes, needs delta-spark.
+    A Delta table's files are found with delta-rs, so no jar is needed. Parquet has the columns of all
+    its files together: a newer Redial may write more of them than an older one did.
     """
-    from pyspark.errors import AnalysisException
+    from pyspark.errors import PySparkException
 
-    from redial.spark.tables import delta_files, is_delta
+    from redial.spark.tables import delta_rows, is_delta
 
     try:
         if is_delta(path):
-            found = spark.read.option("basePath", path).parquet(*delta_files(path))
+            found = delta_rows(spark, path)
         else:
-            found = spark.read.parquet(path)
+            found = spark.read.option("mergeSchema", "true").parquet(path)
         found.columns  # noqa: B018 - Spark Connect looks no earlier
         return found
-    except AnalysisException as error:
+    except PySparkException as error:
         raise PipelineError(
             path, str(error).splitlines()[0][:300], "python -m redial.spark.land writes it"
         ) from None

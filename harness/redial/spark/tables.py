@@ -8,21 +8,27 @@ counts its batches from 0 again and would take them for batches of the first (F-
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial.spark.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 DATE = "landed_date"
 """Partition column: the day of landing, UTC."""
 
 OWNER = "_landing"
-"""Directory inside a table with the query's id; readers pass over names that begin with _."""
+"""Directory inside a table with the query's id; readers and VACUUM pass over names that begin with
+_."""
+
+PLAIN = frozenset({"timestampNtz", "vacuumProtocolCheck"})
+"""Features of a Delta table whose rows are nevertheless those of its files."""
 
 
 def dated(rows: DataFrame) -> DataFrame:
@@ -89,24 +95,27 @@ class ParquetTable(Table):
 class DeltaTable(Table):
     """A Delta table written by delta-rs (PyPI's deltalake) through the driver: no jar, no cluster
     library. The transaction log holds (query, batch) with each commit, so a batch that is run again
-    is passed over (F-451)."""
+    is passed over (F-451). Of two runs that write a batch at once, one fails."""
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         from deltalake import CommitProperties, Transaction, write_deltalake
         from deltalake import DeltaTable as Written
 
-        if Written.is_deltatable(self.path):
-            last = Written(self.path).transaction_version(query)
+        there = Written(self.path) if Written.is_deltatable(self.path) else None
+        if there is not None:
+            last = there.transaction_version(query)
             if last is not None and last >= batch:
                 return
+            fits(self.path, _schema(there), rows.schema)
         arrow = rows.toArrow()
         if not arrow.num_rows:
             return
         write_deltalake(
-            self.path,
+            self.path if there is None else there,
             arrow,
             mode="append",
             partition_by=[DATE],
+            schema_mode="merge",
             commit_properties=CommitProperties(app_transactions=[Transaction(query, batch)]),
         )
 
@@ -115,14 +124,62 @@ class DeltaSparkTable(Table):
     """A Delta table written by delta-spark, where the cluster has it (its wheel has no jar)."""
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> None:
+        there = self._there(rows.sparkSession)
+        if there is not None:
+            fits(self.path, there, rows.schema)
         (
             rows.write.format("delta")
             .mode("append")
             .partitionBy(DATE)
+            .option("mergeSchema", "true")
             .option("txnAppId", query)
             .option("txnVersion", batch)
             .save(self.path)
         )
+
+    def _there(self, spark: SparkSession) -> StructType | None:
+        """The table's columns, None where there is none yet. Raises PipelineError."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            return spark.read.format("delta").load(self.path).schema
+        except AnalysisException as error:
+            if "DELTA_TABLE_NOT_FOUND" in str(error):  # a directory with OWNER alone
+                return None
+            raise
+        except Exception as error:  # py4j's own: Spark's class has no Python name
+            if "DATA_SOURCE_NOT_FOUND" not in str(error):
+                raise
+            raise PipelineError(
+                "delta-spark",
+                "is not in this Spark",
+                "its jars and two settings (docs/pipeline.md), or --kind delta",
+            ) from None
+
+
+def fits(path: str, there: StructType, rows: StructType) -> None:
+    """Raise PipelineError where the table at ``path`` has a column that rows cannot be written to.
+
+    A column of another type is refused here, before a write, because delta-rs casts what it can:
+    1.5 becomes 1 without a word (seen with deltalake 1.6.6).
+    """
+    ours = {field.name: field.dataType for field in rows}
+    for field in there:
+        if field.name not in ours:
+            if not field.nullable:
+                raise PipelineError(
+                    path,
+                    f"column {field.name} is NOT NULL, and landing does not write it",
+                    f"ALTER TABLE delta.`{path}` ALTER COLUMN {field.name} DROP NOT NULL",
+                )
+        elif ours[field.name] != field.dataType:
+            kept, written = field.dataType.simpleString(), ours[field.name].simpleString()
+            raise PipelineError(
+                path,
+                f"column {field.name} is {kept} in the table and {written} in what is landed",
+                f"make it {written} again; or land into another directory with --starting-mark "
+                "(docs/pipeline.md)",
+            )
 
 
 KINDS: dict[str, type[Table]] = {
@@ -152,14 +209,32 @@ def is_delta(path: str) -> bool:
     return Written.is_deltatable(path)
 
 
-def delta_files(path: str) -> list[str]:
-    """The Parquet files of a Delta table's present version. Raises PipelineError."""
+def delta_rows(spark: SparkSession, path: str) -> DataFrame:
+    """A Delta table's present version, read without a jar: its files, and its columns as the log has
+    them (an older file without one of them has NULL there). Raises PipelineError, also for a table
+    whose files are not its rows: with deletion vectors or column mapping."""
     try:
         from deltalake import DeltaTable as Written
     except ImportError:
         raise PipelineError(
             "deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'"
         ) from None
-    return [
-        str(Path(path) / name) if "://" not in name else name for name in Written(path).file_uris()
-    ]
+    there = Written(path)
+    protocol = there.protocol()
+    more = set(protocol.reader_features or ()) - PLAIN
+    if more or protocol.min_reader_version == 2:  # 2: column mapping, before features had names
+        raise PipelineError(
+            path,
+            f"is a Delta table with {', '.join(sorted(more)) or 'columnMapping'}, which takes "
+            "delta-spark to read",
+            'in a session with delta-spark: audit(spark.read.format("delta").load(path), log)',
+        )
+    names = [str(Path(path) / n) if "://" not in n else n for n in there.file_uris()]
+    return spark.read.schema(_schema(there)).option("basePath", path).parquet(*names)
+
+
+def _schema(there: Any) -> StructType:
+    """The columns of delta-rs's table as Spark names them; Delta's log has Spark's own JSON."""
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(there.schema().to_json()))

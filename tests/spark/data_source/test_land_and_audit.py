@@ -78,6 +78,23 @@ def test_started_again_it_lands_only_what_is_new(spark, shop, landed, tmp_path):
     assert files(spark, target).count() == before + 1
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_batch_whose_commit_is_missing_is_refused_once_acknowledged_and_else_adds_nothing(
+    spark, shop, tmp_path, kind
+):
+    """docs/pipeline.md: a lost commit looks to the server like a lost checkpoint."""
+    job = ["--server", shop.odbc, "--config", "orders", "--to", str(tmp_path / kind)]
+    assert land.main([*job, "--kind", kind]) == 0
+    before = sorted(files(spark, str(tmp_path / kind)).select("mark").collect())
+    for name in ("0", ".0.crc"):
+        (tmp_path / kind / "_checkpoint" / "commits" / name).unlink()
+    with pytest.raises(PipelineError, match=r"has acknowledged.*checkpoint is lost.*Next: "):
+        land.main([*job, "--kind", kind])
+    assert land.main([*job, "--kind", kind, "--reader", ""]) == 0
+    assert (tmp_path / kind / "_checkpoint" / "commits" / "0").exists()
+    assert sorted(files(spark, str(tmp_path / kind)).select("mark").collect()) == before
+
+
 def test_the_audit_of_the_files_says_that_nothing_is_lost(spark, shop, landed, tmp_path):
     status, found = audited(
         tmp_path, "--server", shop.odbc, "--strict", "--landed", landed, "--settled"

@@ -12,8 +12,9 @@ import sys
 from redial.spark.land import Landing, follow, start
 from redial.spark.session import spark_session
 from redial.spark.tables import table
+from tests import delta_spark
 from tests.sampling import SMALL
-from tests.spark.pipeline.test_land import MIDDLE, stream
+from tests.spark.pipeline.landing import MIDDLE, stream
 
 
 def killing(point: str):
@@ -37,6 +38,8 @@ def killing(point: str):
 
 if __name__ == "__main__":
     source, target, kind, checkpoint, point = sys.argv[1:]
-    spark = spark_session("killed", settings=SMALL)
+    by_spark = kind == "delta-spark"
+    jars, more = ([delta_spark.jars()], delta_spark.SETTINGS) if by_spark else ([], {})
+    spark = spark_session("killed", jars=jars, settings=SMALL | more)
     landing = Landing(table(kind, target), killing(point))
     follow(start(stream(spark, source), landing, checkpoint))

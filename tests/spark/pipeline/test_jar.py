@@ -84,3 +84,14 @@ def test_without_maven_the_next_command_installs_it(place, monkeypatch):
 def test_the_coordinates_and_the_plugin_are_pinned():
     assert jar.fetch_command(Path("x"))[3].count(":") == 3
     assert f":{jar.VERSION}" in jar.COORDINATES
+
+
+def test_delta_spark_is_two_jars_of_one_version_for_the_minor_version_of_spark():
+    by_spark, storage = jar.delta_spark("4.2.1")
+    assert by_spark.artifact == "delta-spark_4.2_2.13"
+    assert by_spark.version == storage.version
+
+
+def test_where_delta_spark_has_no_build_the_next_step_is_the_kind_that_needs_no_jar():
+    with pytest.raises(jar.JarMissing, match=r"no build for Spark 4\.3\.0.*Next: .*--kind delta"):
+        jar.delta_jars("4.3.0")
