@@ -30,24 +30,25 @@ class DefaultSource(DataSource):
         return "servicebroker"
 
     def schema(self) -> str:
-        """The fixed schema of every read (redial.spark.reading.COLUMNS).
+        """The columns of redial.spark.columns that ``columns`` names, by default all.
 
         Spark asks at load(), before anything starts, so options are checked here too; but it does
         not say whether a batch or a stream will be read. Raises OptionsError.
         """
+        from redial.spark.columns import chosen, schema_of
         from redial.spark.options import BatchReadOptions, StreamReadOptions, parse_either
-        from redial.spark.reading import SCHEMA
 
-        parse_either((BatchReadOptions, StreamReadOptions), self.options)
-        return SCHEMA
+        options = parse_either((BatchReadOptions, StreamReadOptions), self.options)
+        return schema_of(chosen(options.columns))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """``spark.read``. Raises OptionsError."""
         from pyspark_servicebroker.read import BatchReader, refuse_other_schema
         from redial.spark.options import BatchReadOptions, parse
 
-        refuse_other_schema(schema)
-        return BatchReader(parse(BatchReadOptions, self.options))
+        options = parse(BatchReadOptions, self.options)
+        refuse_other_schema(schema, options)
+        return BatchReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # Spark's name
         """``spark.readStream``. What is wrong is raised when the query starts: an error in here
@@ -58,8 +59,9 @@ class DefaultSource(DataSource):
         from redial.spark.options import OptionsError, StreamReadOptions, parse
 
         try:
-            refuse_other_schema(schema)
-            return StreamReader(parse(StreamReadOptions, self.options))
+            options = parse(StreamReadOptions, self.options)
+            refuse_other_schema(schema, options)
+            return StreamReader(options)
         except OptionsError as error:
             return RefusedStream(error)
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from redial.spark.columns import chosen
 from redial.spark.marks import landing, present, starting, unreadable
-from redial.spark.options import BatchReadOptions, Options, OptionsError
+from redial.spark.options import BatchReadOptions, Options, OptionsError, ReadOptions
 from redial.spark.ranges import cut, range_condition
 from redial.spark.readers import begins, known, refuse_loss
-from redial.spark.reading import COLUMNS, Range, read
+from redial.spark.reading import Range, read
 from redial.spark.retrying import ask
+from redial.spark.where import narrowed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +53,7 @@ class BatchReader(DataSourceReader):
         start = begins(options, starting(now, options.starting_mark).mark, purged)
         refuse_loss(options, start, purged)
         end = min(now.mark, starting(now, options.ending_mark).mark)
+        start, end = narrowed(options.where, start, end)
         return occupied(connection, options, start, end, options.num_partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -74,13 +77,13 @@ def occupied(connection: Any, options: Options, start: int, end: int, parts: int
     return [Range(start, max(start, end))]
 
 
-def refuse_other_schema(schema: StructType) -> None:
-    """Raises OptionsError when the user gave a schema of his own: ours is fixed."""
+def refuse_other_schema(schema: StructType, options: ReadOptions) -> None:
+    """Raises OptionsError when the user gave a schema of his own: ours is what columns names."""
     given = [(field.name, field.dataType.simpleString()) for field in schema]
-    if given != [(name, kind) for name, kind, _ in COLUMNS]:
+    if given != [(column.name, column.kind) for column in chosen(options.columns)]:
         raise OptionsError(
             [
-                "schema: is fixed; allowed: no .schema(...), and from_json, from_xml or from_avro on "
-                "the column body"
+                "schema: is fixed; allowed: no .schema(...), and option columns for some of it; "
+                "from_json, from_xml or from_avro on the column body"
             ]
         )

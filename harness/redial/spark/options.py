@@ -23,7 +23,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from redial.spark.columns import wrong_columns
 from redial.spark.credentials import LOGIN, SAY_THE_REST, fetched, keywords, secrets_in
+from redial.spark.where import RULE, wrong_where
 
 SPARK_OWN = frozenset({"checkpointlocation", "queryname"})
 """Options of Spark's own that reach a source or sink with ours."""
@@ -224,10 +226,21 @@ class ReadOptions(Options):
         default="fail",
         description="fail, or null: body is NULL and body_bytes tells its length",
     )
+    columns: str | None = Field(
+        default=None,
+        min_length=1,
+        description="names of columns, with commas between them; none: all. Others are not fetched",
+    )
+    where: str | None = Field(default=None, min_length=1, description=RULE)
     fail_on_data_loss: bool = Field(
         default=True,
         description="true, false; true: fails when rows between the marks were removed",
     )
+
+    def problems(self) -> list[str]:
+        """Also: the columns are there, and can be compared so."""
+        found = super().problems() + wrong_where(self.where or "")
+        return found + (wrong_columns(self.columns) if self.columns else [])
 
     @field_validator("starting_mark")
     @classmethod
@@ -394,7 +407,7 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
     return found
 
 
-def parse_either(models: tuple[type[Options], ...], given: Mapping[str, str]) -> Options:
+def parse_either(models: tuple[type[Model], ...], given: Mapping[str, str]) -> Model:
     """The options of whichever use they are right for. Raises the OptionsError with the fewest."""
     refused = []
     for model in models:
