@@ -46,9 +46,8 @@ class DefaultSource(DataSource):
         from pyspark_servicebroker.read import BatchReader, refuse_other_schema
         from redial.spark.options import BatchReadOptions, parse
 
-        options = parse(BatchReadOptions, self.options)
-        refuse_other_schema(schema, options)
-        return BatchReader(options)
+        refuse_other_schema(schema, self.options.get("columns"))
+        return BatchReader(parse(BatchReadOptions, self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # Spark's name
         """``spark.readStream``. What is wrong is raised when the query starts: an error in here
@@ -59,9 +58,8 @@ class DefaultSource(DataSource):
         from redial.spark.options import OptionsError, StreamReadOptions, parse
 
         try:
-            options = parse(StreamReadOptions, self.options)
-            refuse_other_schema(schema, options)
-            return StreamReader(options)
+            refuse_other_schema(schema, self.options.get("columns"))
+            return StreamReader(parse(StreamReadOptions, self.options))
         except OptionsError as error:
             return RefusedStream(error)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from redial.spark.columns import chosen
+from redial.spark.columns import chosen, wrong_columns
 from redial.spark.marks import landing, present, starting, unreadable
-from redial.spark.options import BatchReadOptions, Options, OptionsError, ReadOptions
+from redial.spark.options import BatchReadOptions, Options, OptionsError
 from redial.spark.ranges import cut, range_condition
 from redial.spark.readers import begins, known, refuse_loss
 from redial.spark.reading import Range, read
@@ -77,10 +77,12 @@ def occupied(connection: Any, options: Options, start: int, end: int, parts: int
     return [Range(start, max(start, end))]
 
 
-def refuse_other_schema(schema: StructType, options: ReadOptions) -> None:
-    """Raises OptionsError when the user gave a schema of his own: ours is what columns names."""
+def refuse_other_schema(schema: StructType, columns: str | None) -> None:
+    """Raises OptionsError when the user gave a schema of his own: ours is what ``columns`` names."""
+    if columns is not None and wrong_columns(columns):
+        return  # the options are told as wrong
     given = [(field.name, field.dataType.simpleString()) for field in schema]
-    if given != [(column.name, column.kind) for column in chosen(options.columns)]:
+    if given != [(column.name, column.kind) for column in chosen(columns)]:
         raise OptionsError(
             [
                 "schema: is fixed; allowed: no .schema(...), and option columns for some of it; "
