@@ -30,17 +30,17 @@ class DefaultSource(DataSource):
         return "servicebroker"
 
     def schema(self) -> str:
-        """The fixed schema of every read (redial.spark.reading.COLUMNS).
+        """The columns of redial.spark.columns that ``columns`` names, by default all.
 
         Spark asks at load(), before anything starts, so options are checked here too; but it does
         not say whether a batch or a stream will be read. Raises OptionsError.
         """
+        from redial.spark.columns import chosen, schema_of
         from redial.spark.options import BatchReadOptions, StreamReadOptions
         from redial.spark.parsing import parse_either
-        from redial.spark.reading import SCHEMA
 
-        parse_either((BatchReadOptions, StreamReadOptions), self.options)
-        return SCHEMA
+        options = parse_either((BatchReadOptions, StreamReadOptions), self.options)
+        return schema_of(chosen(options.columns))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """``spark.read``. Raises OptionsError."""
@@ -48,7 +48,7 @@ class DefaultSource(DataSource):
         from redial.spark.options import BatchReadOptions
         from redial.spark.parsing import parse
 
-        refuse_other_schema(schema)
+        refuse_other_schema(schema, self.options.get("columns"))
         return BatchReader(parse(BatchReadOptions, self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # Spark's name
@@ -61,7 +61,7 @@ class DefaultSource(DataSource):
         from redial.spark.parsing import parse
 
         try:
-            refuse_other_schema(schema)
+            refuse_other_schema(schema, self.options.get("columns"))
             return StreamReader(parse(StreamReadOptions, self.options))
         except OptionsError as error:
             return RefusedStream(error)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from redial.spark.columns import chosen, wrong_columns
 from redial.spark.marks import ending, landing, present, starting, unreadable
 from redial.spark.options import BatchReadOptions, Options, OptionsError
 from redial.spark.ranges import range_condition
 from redial.spark.readers import begins, known, refuse_loss
-from redial.spark.reading import COLUMNS, Range, read
+from redial.spark.reading import Range, read
 from redial.spark.retrying import ask
+from redial.spark.where import narrowed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +53,7 @@ class BatchReader(DataSourceReader):
         purged = known(connection, options)
         start = begins(options, starting(connection, options, now).mark, purged)
         refuse_loss(options, start, purged)
-        end = ending(connection, options, now)
+        start, end = narrowed(options.where, start, ending(connection, options, now))
         return occupied(connection, options, start, end, options.num_partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -80,13 +82,15 @@ def occupied(connection: Any, options: Options, start: int, end: int, parts: int
     return [Range(*pair) for pair in pairwise(edges)]
 
 
-def refuse_other_schema(schema: StructType) -> None:
-    """Raises OptionsError when the user gave a schema of his own: ours is fixed."""
+def refuse_other_schema(schema: StructType, columns: str | None) -> None:
+    """Raises OptionsError when the user gave a schema of his own: ours is what ``columns`` names."""
+    if columns is not None and wrong_columns(columns):
+        return  # the options are told as wrong
     given = [(field.name, field.dataType.simpleString()) for field in schema]
-    if given != [(name, kind) for name, kind, _ in COLUMNS]:
+    if given != [(column.name, column.kind) for column in chosen(columns)]:
         raise OptionsError(
             [
-                "schema: is fixed; allowed: no .schema(...), and from_json, from_xml or from_avro on "
-                "the column body"
+                "schema: is fixed; allowed: no .schema(...), and option columns for some of it; "
+                "from_json, from_xml or from_avro on the column body"
             ]
         )

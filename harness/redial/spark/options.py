@@ -22,7 +22,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from redial.spark.columns import wrong_columns
 from redial.spark.credentials import LOGIN, SAY_THE_REST, keywords, secrets_in
+from redial.spark.where import RULE, wrong_where
 
 MARK = re.compile(r"0[xX][0-9a-fA-F]{16}")
 HOST = r"^[^\s;,:{}=]+$"
@@ -227,6 +229,12 @@ class ReadOptions(Options):
         default="fail",
         description="fail, or null: body is NULL and body_bytes tells its length",
     )
+    columns: str | None = Field(
+        default=None,
+        min_length=1,
+        description="names of columns, with commas between them; none: all. Others are not fetched",
+    )
+    where: str | None = Field(default=None, min_length=1, description=RULE)
     fail_on_data_loss: bool = Field(
         default=True,
         description="true, false; true: fails when rows between the marks were removed",
@@ -238,12 +246,14 @@ class ReadOptions(Options):
         return checked_mark(value, ("earliest", "latest"))
 
     def problems(self) -> list[str]:
-        """Also: a beginning, or an end, is told once."""
-        return super().problems() + [
+        """Also: a beginning, or an end, is told once; the columns are there, and can be compared so."""
+        found = super().problems() + [
             f"{edge}Timestamp: {edge}Mark says it too; allowed: one of the two"
             for edge in ("starting", "ending")
             if {f"{edge}_mark", f"{edge}_timestamp"} <= self.model_fields_set
         ]
+        found += wrong_where(self.where or "")
+        return found + (wrong_columns(self.columns) if self.columns else [])
 
 
 class BatchReadOptions(ReadOptions):

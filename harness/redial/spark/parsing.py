@@ -82,7 +82,7 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
     return found
 
 
-def parse_either(models: tuple[type[Options], ...], given: Mapping[str, str]) -> Options:
+def parse_either(models: tuple[type[Model], ...], given: Mapping[str, str]) -> Model:
     """The options of whichever use they are right for. Raises the OptionsError with the fewest."""
     refused = []
     for model in models:

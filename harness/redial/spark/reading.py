@@ -1,4 +1,4 @@
-"""Ranges of the landing table as Arrow batches of one fixed schema.
+"""Ranges of the landing table as Arrow batches of one schema.
 
 No read ever RECEIVEs: Spark runs a read as often as it likes (count() and a write read twice, a
 retried task again), so it reads ranges of what activation has landed, the same every time.
@@ -6,49 +6,26 @@ retried task again), so it reads ranges of what activation has landed, the same 
 
 from __future__ import annotations
 
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from redial.spark.columns import COLUMNS, EXPRESSIONS, IDS, Column, chosen
 from redial.spark.connect import READER, SourceError, close, explained, open_connection
 from redial.spark.marks import landing, present, unreadable
 from redial.spark.options import ReadOptions
 from redial.spark.ranges import range_condition
 from redial.spark.readers import known, refuse_loss
 from redial.spark.retrying import again, ask
+from redial.spark.where import where_condition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("mark", "binary", "RowVersion: where in the table; tells new rows, not their order"),
-    ("conversation", "string", "ConversationId, the same on both sides; NULL: not visible"),
-    ("handle", "string", "ConversationHandle, the target's own"),
-    ("sequence", "bigint", "MessageSequence: the order sent within the conversation, from 0"),
-    ("type", "string", "MessageType: also EndOfStream, EndDialog and Error rows"),
-    ("key", "string", "ConversationKey, where the configuration stamps one"),
-    ("key_seq", "bigint", "KeySequence: the order sent within the key"),
-    ("message_id", "string", "MessageId, where delivery is exactly_once"),
-    ("sent", "timestamp", "SentUtc, where envelope.who is on"),
-    ("landed", "timestamp", "LandedUtc"),
-    ("sender_login", "string", "SenderLogin, where envelope.who is on"),
-    ("sender_app", "string", "SenderApp"),
-    ("sender_host", "string", "SenderHost"),
-    ("body_bytes", "bigint", "length of the body, 0 for none"),
-    ("body", "binary", "Body, byte for byte; NULL for none"),
-)
-"""Name, Spark type and meaning of each column, in order."""
-
-SCHEMA = ", ".join(f"`{name}` {kind}" for name, kind, _ in COLUMNS)
-"""As Spark takes it. Fixed: bodies are decoded by Spark's own functions."""
-
 SELECT = """
-SELECT l.RowVersion, CONVERT(char(36), l.ConversationId), CONVERT(char(36), l.ConversationHandle),
-    l.MessageSequence, l.MessageType, l.ConversationKey, l.KeySequence,
-    CONVERT(char(36), l.MessageId), l.SentUtc, l.LandedUtc,
-    l.SenderLogin, l.SenderApp, l.SenderHost, ISNULL(DATALENGTH(l.Body), 0),
-    CASE WHEN DATALENGTH(l.Body) > {longest} THEN NULL ELSE l.Body END
+SELECT {columns}
 FROM {table} AS l
 WHERE {condition}
 ORDER BY l.RowVersion;"""
@@ -68,11 +45,29 @@ class Range:
 
 def select(options: ReadOptions, part: Range) -> str:
     """The statement of one range: a seek of the clustered key, no lock kept, no row written."""
+    condition = range_condition(part.start, part.end, "l.RowVersion")
+    condition += where_condition(options.where)
     return SELECT.format(
+        columns=", ".join(_expression(column.name, options) for column in fetched(options)),
         table=landing(options),
-        condition=range_condition(part.start, part.end, "l.RowVersion"),
-        longest=int(options.max_body_bytes),
+        condition=condition,
     )
+
+
+def fetched(options: ReadOptions) -> tuple[Column, ...]:
+    """The columns of the statement: those asked for, where a row is, and what tells of its body."""
+    asked = chosen(options.columns)
+    names = {"mark", *(column.name for column in asked)}
+    if "body" in names:
+        names |= {"conversation", "handle", "sequence", "body_bytes"}
+    return tuple(column for column in COLUMNS if column.name in names)
+
+
+def _expression(name: str, options: ReadOptions) -> str:
+    if name == "body":  # what is too long does not leave the server
+        longest = int(options.max_body_bytes)
+        return f"CASE WHEN DATALENGTH(l.Body) > {longest} THEN NULL ELSE l.Body END"
+    return EXPRESSIONS[name]
 
 
 def look(options: ReadOptions) -> None:
@@ -108,7 +103,7 @@ class _Rest:
         self.part = part
         self.at = part.start
         self.connection: Any = None
-        self.found: Iterator[pa.RecordBatch] | None = None
+        self.found: Iterator[tuple[int, pa.RecordBatch]] | None = None
 
     def next(self) -> pa.RecordBatch | None:
         """The next batch, over a new connection where there is none; None behind the last row. After
@@ -120,11 +115,11 @@ class _Rest:
                     self.connection = open_connection(options)
                     sql = select(options, Range(self.at, self.part.end))
                     self.found = batches(self.connection.execute(sql), options)
-                batch = next(self.found, None)
-                if batch is None:
+                last, batch = next(self.found, (None, None))
+                if last is None:
                     refuse_loss(options, self.part.start, known(self.connection, options))
                 else:
-                    self.at = int.from_bytes(batch.column("mark")[-1].as_py(), "big") + 1
+                    self.at = last + 1
                 return batch
         except SourceError:
             self.close()
@@ -137,51 +132,72 @@ class _Rest:
             close(connection)
 
 
-def batches(cursor: Any, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The cursor's rows as Arrow batches, bounded in rows and in bytes."""
-    rows: list[tuple[Any, ...]] = []
-    size = 0
+def batches(cursor: Any, options: ReadOptions) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The cursor's rows as Arrow batches, bounded in rows and in bytes, each with its last mark."""
+    inside, asked = fetched(options), chosen(options.columns)
+    for rows in _blocks(cursor, options, [column.name for column in inside]):
+        yield int.from_bytes(rows[-1][0], "big"), to_arrow(rows, inside, asked)
+
+
+def _blocks(cursor: Any, options: ReadOptions, names: list[str]) -> Iterator[list[Any]]:
+    """The cursor's rows in pieces of one batch; raises SourceError for a body that is too long."""
+    if "body" not in names:
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            yield rows
+        return
+    length = names.index("body_bytes")
+    longest = sys.maxsize if options.oversized_bodies == "null" else options.max_body_bytes
+    rows, size = [], 0
     for row in cursor:
-        _refuse_oversized(row, options)
+        if row[length] > longest:
+            raise _oversized(dict(zip(names, row, strict=True)), options)
         rows.append(row)
         size += len(row[-1] or b"")
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield to_arrow(rows)
+            yield rows
             rows, size = [], 0
     if rows:
-        yield to_arrow(rows)
+        yield rows
 
 
-def to_arrow(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    """Rows of SELECT with exactly the types Spark asks for (4.2 refuses any other)."""
+def to_arrow(
+    rows: list[Any], inside: tuple[Column, ...], asked: tuple[Column, ...]
+) -> pa.RecordBatch:
+    """Rows of SELECT with exactly the types Spark asks for (4.2 refuses any other).
+
+    inside: the columns of a row. asked: those of the batch, in its order.
+    """
     import pyarrow as pa
 
+    values: dict[str, Sequence[Any]] = dict(
+        zip([column.name for column in inside], zip(*rows, strict=True), strict=True)
+    )
     kinds = {
         "binary": pa.binary(),
         "string": pa.string(),
         "bigint": pa.int64(),
         "timestamp": pa.timestamp("us", tz="UTC"),
     }
-    arrays = []
-    for (name, kind, _), values in zip(COLUMNS, zip(*rows, strict=True), strict=True):
-        if kind == "timestamp":  # datetime2 is without a zone: these are UTC by their names
-            naive = pa.array(values, pa.timestamp("us"))
-            arrays.append(naive.cast(kinds[kind]))
-        elif name in ("mark", "body"):
-            arrays.append(pa.array([None if v is None else bytes(v) for v in values], kinds[kind]))
-        else:
-            arrays.append(pa.array(values, kinds[kind]))
-    schema = pa.schema([(name, kinds[kind]) for name, kind, _ in COLUMNS])
+    for name in IDS:
+        if name in values:
+            values[name] = _texts(values[name])
+    # datetime2 is without a zone: Arrow takes these for UTC, which they are by their names
+    arrays = [pa.array(values[column.name], kinds[column.kind]) for column in asked]
+    schema = pa.schema([(column.name, kinds[column.kind]) for column in asked])
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _refuse_oversized(row: Any, options: ReadOptions) -> None:
-    length = row[-2]
-    if length <= options.max_body_bytes or options.oversized_bodies == "null":
-        return
-    where = uuid.UUID(row[1] or row[2])
-    raise SourceError(
-        f"message {row[3]} of conversation {where} has a body of {length:,} bytes, above "
-        f"maxBodyBytes = {options.max_body_bytes:,}; it was not fetched. Next: a larger "
+def _texts(ids: Sequence[Any]) -> Sequence[str | None]:
+    """Ids in upper case: pyodbc gives texts, but UUIDs where somebody set its native_uuid."""
+    if any(isinstance(value, uuid.UUID) for value in ids):
+        return [None if value is None else str(value).upper() for value in ids]
+    return ids
+
+
+def _oversized(row: dict[str, Any], options: ReadOptions) -> SourceError:
+    where = uuid.UUID(str(row["conversation"] or row["handle"]))
+    return SourceError(
+        f"message {row['sequence']} of conversation {where} has a body of {row['body_bytes']:,} "
+        f"bytes, above maxBodyBytes = {options.max_body_bytes:,}; it was not fetched. Next: a larger "
         "maxBodyBytes, or oversizedBodies = null, which gives body NULL and its body_bytes"
     )

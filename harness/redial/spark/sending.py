@@ -109,11 +109,13 @@ def send_partition(options: WriteOptions, piece: Piece, messages: Iterable[Messa
     In chunks (``chunkRows``) what earlier chunks sent stays, and a replay passes over them. A server
     that was lost is tried again: the ledger tells what of an attempt was sent.
     """
+    if options.retry_seconds == 0:  # one attempt needs nothing twice
+        return _attempt(options, piece, messages)
     with Replay(messages) as rows:
         return again(options, f"sending {piece}", lambda: _attempt(options, piece, rows))
 
 
-def _attempt(options: WriteOptions, piece: Piece, rows: Replay) -> Sent:
+def _attempt(options: WriteOptions, piece: Piece, rows: Iterable[Message]) -> Sent:
     connection = open_connection(options, autocommit=False)
     try:
         return _Sender(options, piece, connection).send(iter(rows))

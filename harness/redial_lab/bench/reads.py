@@ -1,11 +1,13 @@
 """The landing table read by Spark: through the data source and through plain JDBC, side by side.
 
-``python -m redial_lab.bench.reads [ROWS]``: rows of 200-byte bodies, one and two partitions. The
-embedded broker serves them from one process, so both ways are mostly measured by its own speed.
+``python -m redial_lab.bench.reads [ROWS]``: rows of 200-byte bodies: all of them in one and two
+partitions, and three reads that need less. The embedded broker serves them from one process, so both
+ways are mostly measured by its own speed.
 """
 
 from __future__ import annotations
 
+import datetime
 import sys
 import time
 from collections.abc import Callable
@@ -20,12 +22,15 @@ from redial.spark.parsing import parse
 from redial.spark.ranges import rowversion_predicates
 from redial.spark.session import spark_session
 from redial_broker.tds.process import BrokerProcess
+from redial_lab.bench.memory import processor_seconds
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 100_000
 BODY = 200
+TURNS = 2
+"""Of each read; the better one counts, as others may be at work."""
 TABLE = """
 CREATE TABLE audit.Landing (RowVersion rowversion NOT NULL PRIMARY KEY,
     ConversationId uniqueidentifier NULL, ConversationHandle uniqueidentifier NOT NULL,
@@ -37,41 +42,85 @@ CREATE TABLE audit.Landing (RowVersion rowversion NOT NULL PRIMARY KEY,
 
 
 def main(tell: Callable[[str], None] = print, rows: int = ROWS) -> dict[str, float]:
-    """Rows a second, by ways and partitions. Raises JarMissing without Microsoft's driver."""
+    """Figures of each read by way. Raises JarMissing without Microsoft's driver."""
     jar = str(jdbc_jar())
     with BrokerProcess() as broker:
         connection = fill(broker, rows)
-        tell(f"{rows:,} rows of {BODY} bytes ({EMBEDDED_LABEL})")
+        tell(f"{datetime.date.today()}: {rows:,} rows of {BODY} bytes ({EMBEDDED_LABEL})")
         spark = spark_session("redial-reads", jars=[jar], java_options="-XX:+UseSerialGC")
         first, last = connection.execute(
             "SELECT MIN(RowVersion), MAX(RowVersion) FROM audit.Landing;"
         ).fetchone()
-        found = {}
-        for parts in (1, 2):
-            ranges = rowversion_predicates(bytes(first), bytes(last), parts)
-            ways = {
-                "data_source": spark.read.format("servicebroker")
-                .options(**_options(broker), numPartitions=str(parts))
-                .load(),
-                "jdbc": spark.read.jdbc(
-                    broker.jdbc,
-                    "audit.Landing",
-                    predicates=ranges,
-                    properties={"driver": DRIVER, "fetchsize": "5000"},
-                ),
-            }
-            for way, frame in ways.items():
-                _seconds(frame.limit(1))  # the workers and the code they load are not measured
-                found[f"reads.{way}_{parts}_rows_per_s"] = rows / _seconds(frame)
+        found: dict[str, float] = {}
+        for case, ways in _cases(spark, broker, bytes(first), bytes(last)).items():
+            found |= _measured(case, ways, rows, broker.pid, tell)
         spark.stop()
     return found
 
 
-def _seconds(frame: DataFrame) -> float:
-    """To read every column of every row, and keep none."""
-    started = time.perf_counter()
+def _cases(
+    spark: SparkSession, broker: BrokerProcess, first: bytes, last: bytes
+) -> dict[str, tuple[DataFrame, DataFrame]]:
+    """Name of each read -> through the data source, through JDBC. first, last: marks of the rows."""
+
+    def source(**more: str) -> DataFrame:
+        return spark.read.format("servicebroker").options(**_options(broker), **more).load()
+
+    def jdbc(parts: int = 1) -> DataFrame:
+        return spark.read.jdbc(
+            broker.jdbc,
+            "audit.Landing",
+            predicates=rowversion_predicates(first, last, parts),
+            properties={"driver": DRIVER, "fetchsize": "5000"},
+        )
+
+    low, high = int.from_bytes(first, "big"), int.from_bytes(last, "big")
+    mark = f"{high - (high - low) // 100:016X}"  # the last hundredth of the marks
+    return {
+        "all_1": (source(), jdbc()),
+        "all_2": (source(numPartitions="2"), jdbc(2)),
+        "count": (source(columns="mark").groupBy().count(), jdbc().groupBy().count()),
+        "two_columns": (
+            source(columns="conversation, sequence"),
+            jdbc().select("ConversationId", "MessageSequence"),
+        ),
+        "mark_filter": (
+            source(where=f"mark >= 0x{mark}"),
+            jdbc().where(f"RowVersion >= X'{mark}'"),
+        ),
+    }
+
+
+def _measured(
+    case: str,
+    ways: tuple[DataFrame, DataFrame],
+    rows: int,
+    broker: int,
+    tell: Callable[[str], None],
+) -> dict[str, float]:
+    """Seconds of each way, and of processors without the broker's; the best of TURNS, in turns."""
+    names = ("data_source", "jdbc")
+    for frame in ways:
+        _seconds(frame.limit(1), broker)  # the workers and the code they load are not measured
+    turns = [[_seconds(frame, broker) for frame in ways] for _ in range(TURNS)]
+    wall, own = ([min(turn[way][n] for turn in turns) for way in (0, 1)] for n in (0, 1))
+    tell(
+        f"{case}: data source {wall[0]:.2f} s, JDBC {wall[1]:.2f} s, ratio {wall[0] / wall[1]:.2f}; "
+        f"Spark's processes {own[0]:.2f} and {own[1]:.2f} s on a processor"
+    )
+    found = {f"reads.{case}_{name}_s": seconds for name, seconds in zip(names, wall, strict=True)}
+    found |= {f"reads.{case}_{name}_cpu_s": used for name, used in zip(names, own, strict=True)}
+    if case.startswith("all_"):
+        for name, seconds in zip(names, wall, strict=True):
+            found[f"reads.{name}_{case[-1]}_rows_per_s"] = rows / seconds
+    return found
+
+
+def _seconds(frame: DataFrame, broker: int) -> tuple[float, float]:
+    """To read every row, and keep none: on the clock, and on a processor without the broker."""
+    started, used = time.perf_counter(), processor_seconds(broker)
     frame.write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - started
+    return time.perf_counter() - started, processor_seconds(broker) - used
 
 
 def _options(broker: BrokerProcess) -> dict[str, str]:

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from redial.paths import ROOT
+from redial.spark.columns import COLUMNS
 from redial.spark.parsing import EVERY, USES, described
-from redial.spark.reading import COLUMNS
 
 PAGE = ROOT / "docs" / "spark.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -15,11 +15,12 @@ pa = pytest.importorskip("pyarrow")
 
 from pyspark_servicebroker.read import BatchReader, RangePartition, range_of  # noqa: E402
 from pyspark_servicebroker.stream import StreamReader  # noqa: E402
+from redial.spark.columns import COLUMNS  # noqa: E402
 from redial.spark.connect import SourceError  # noqa: E402
 from redial.spark.marks import Offset, StallWatch, refuse_another_database  # noqa: E402
 from redial.spark.options import BatchReadOptions  # noqa: E402
 from redial.spark.parsing import parse  # noqa: E402
-from redial.spark.reading import COLUMNS, Range, batches, read, to_arrow  # noqa: E402
+from redial.spark.reading import Range, batches, read, to_arrow  # noqa: E402
 
 pytestmark = pytest.mark.driver
 
@@ -341,7 +342,7 @@ def test_the_types_are_exactly_those_spark_asks_for():
         "timestamp": types.TimestampType,
     }
     wanted = types.StructType([types.StructField(n, kinds[k]()) for n, k, _ in COLUMNS])
-    row = to_arrow([(b"", *[None] * 12, 0, None)])
+    row = to_arrow([(b"", *[None] * 12, 0, None)], COLUMNS, COLUMNS)
     try:
         schema = to_arrow_schema(wanted, timezone="UTC")
     except TypeError:  # before 4.2
@@ -364,7 +365,7 @@ def test_a_declared_length_of_two_gigabytes_is_refused_by_name_or_kept_out(lab):
     with pytest.raises(SourceError, match=r"message 4 of conversation .* 2,147,483,647 bytes"):
         list(batches(Declared(), options))
     kept = options.model_copy(update={"oversized_bodies": "null"})
-    (batch,) = batches(Declared(), kept)
+    ((_, batch),) = batches(Declared(), kept)
     assert batch.to_pylist()[0]["body_bytes"] == Declared.LENGTH
 
 

@@ -205,3 +205,12 @@ def test_the_hash_counts_repeats_and_tells_fields_apart():
     assert digest_of(one) != digest_of(two)
     assert content(one, two) == content(two, one) != content(one, one, two)
     assert digest_of(Message("t", None)) != digest_of(Message("t", b""))
+
+
+def test_one_attempt_keeps_no_message(lab, monkeypatch):
+    from redial.spark import sending
+
+    monkeypatch.setattr(sending, "Replay", None)
+    monkeypatch.setattr(sending, "_attempt", lambda *given: given[-1])
+    options = lab.write_options(retrySeconds="0")
+    assert sending.send_partition(options, Piece("j", 0, 0), [Message("t", b"")])
