@@ -123,7 +123,9 @@ def test_spark_may_ask_for_everything_whatever_the_options_say(lab, stream):
 @pytest.fixture
 def dated(lab):
     """Options of a read of four rows that landed at 8, 10, 9 and 11 o'clock of one day, in the order
-    of their marks."""
+    of their marks. No other row is of that day or later."""
+    later = "DELETE FROM audit.Landing WHERE LandedUtc >= '20310501';"
+    lab.sa.execute(later)
     start = lab.mark()
     for hour in (8, 10, 9, 11):
         lab.land(b"%d" % hour)
@@ -133,7 +135,7 @@ def dated(lab):
             hour,
         )
     yield {"startingMark": start}
-    lab.sa.execute("DELETE FROM audit.Landing WHERE LandedUtc >= '20310501';")
+    lab.sa.execute(later)
 
 
 DAY = "2031-05-01T"

@@ -26,14 +26,15 @@ END = {"broker": "0B16", "mark": "0x00000000000007D1"}
 def test_the_mark_is_found_however_a_spark_version_tells_an_offset(told):
     """A dict over Connect; JSON; Spark 4.0.5 gives Python's text of a dict."""
     landed = Landed()
-    one = {"batchId": 0, "sources": [{"numInputRows": 3, "endOffset": told}]}
+    one = {"batchId": 0, "sources": [{"numInputRows": 3, "endOffset": told, "latestOffset": None}]}
     landed.count(SimpleNamespace(recentProgress=[one]))
     assert (landed.rows, landed.mark) == (3, 0x7D1)
 
 
 def test_an_offset_of_another_source_is_no_mark():
     landed = Landed()
-    one = {"batchId": 0, "sources": [{"numInputRows": 3, "endOffset": '{"logOffset":0}'}]}
+    offsets = {"endOffset": '{"logOffset":0}', "latestOffset": '{"logOffset":1}'}
+    one = {"batchId": 0, "sources": [{"numInputRows": 3} | offsets]}
     landed.count(SimpleNamespace(recentProgress=[one]))
     assert (landed.rows, landed.mark) == (3, None)
 
