@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from redial.spark import retrying
-from redial.spark.marks import Offset, held_back_by, landing, waiting_behind
+from redial.spark.marks import Offset, held_back_by, landing, present, waiting_behind
 from redial.spark.options import Options
 from redial.spark.ranges import range_condition
 
-MOST = 100_000
+MOST = 10_000
 """Rows that are counted for one look, from the oldest on."""
 
 
@@ -69,5 +69,8 @@ def behind(connection: Any, options: Options, start: int, end: Offset) -> Lag:
         f"FROM {landing(options)} AS l WHERE {range_condition(start, end.mark, 'l.RowVersion')} "
         "ORDER BY l.RowVersion) AS u;"
     ).fetchone()
-    held = held_back_by(connection)[0] if waiting_behind(connection, options, end.mark) else ""
+    held = ""
+    # On a busy server rows land above the mark since it was taken; a mark that is held stays.
+    if waiting_behind(connection, options, end.mark) and present(connection, options) == end:
+        held = held_back_by(connection)[0]
     return Lag(rows, size, float(seconds), float(oldest), retrying.tried_again.count, held)

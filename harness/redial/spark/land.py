@@ -140,6 +140,7 @@ def batch_function(landing: Landing, checkpoint: str) -> Callable[[DataFrame, in
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; the exit status is returned."""
+    from redial.spark.answers import NO_VERDICT
     from redial.spark.options import StreamReadOptions
     from redial.spark.parsing import parse
     from redial.spark.reading import look
@@ -158,14 +159,14 @@ def main(arguments: list[str] | None = None) -> int:
     landed = Landed(say=lambda text: print(text, flush=True))
     while True:
         had = landed.batches
-        follow(start(source, landing, checkpoint, chosen.every), landed)
-        if chosen.every is not None or lands_all() or landed.batches == had:
+        cut = follow(start(source, landing, checkpoint, chosen.every), landed)
+        if cut or chosen.every is not None or lands_all() or landed.batches == had:
             break
     if landed.mark is not None and parsed.reader is not None:
         tell(parsed, landed.mark)
     up_to = "nothing new" if landed.mark is None else f"up to mark 0x{landed.mark:016X}"
     print(f"{landed.rows:,} rows in {landed.batches:,} batches to {landing.target.path}, {up_to}")
-    return 0
+    return NO_VERDICT if cut and chosen.every is None else 0
 
 
 def answer(arguments: list[str] | None = None) -> int:
@@ -237,23 +238,25 @@ def lands_all() -> bool:
     return find_spec("pyspark.sql.streaming.datasource") is not None
 
 
-def follow(query: StreamingQuery, landed: Landed | None = None) -> None:
-    """Wait for the query's end and count what it lands; an interrupt stops it between batches.
-    Raises PipelineError."""
+def follow(query: StreamingQuery, landed: Landed | None = None) -> bool:
+    """Wait for the query's end and count what it lands. Whether an interrupt has stopped it, with the
+    batch that was being written: the next run writes it again. Raises PipelineError."""
     from pyspark.errors import StreamingQueryException
 
-    landed = landed or Landed()
+    landed, cut = landed or Landed(), False
     try:
         with noted() as interrupted:
             while not query.awaitTermination(LOOK):
                 landed.count(query)
-                if interrupted():
+                if cut := interrupted():
                     query.stop()
     except KeyboardInterrupt:  # the second one
         query.stop()
+        cut = True
     except StreamingQueryException as error:
         raise stopped(error) from None
     landed.count(query)
+    return cut
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -292,7 +295,7 @@ def _parser() -> argparse.ArgumentParser:
         help="where a purge has taken rows this job had not landed, warn and land the rest; default: "
         "fail, and name them",
     )
-    add("--max-rows", type=int, help="rows of one batch, at most (Spark 4.2 and later)")
+    add("--max-rows", type=int, help="rows of one batch, at most")
     add("--max-bytes", type=int, help="bytes of bodies of one batch, at most, or one message")
     add("--partitions", type=int, default=2, help="ranges read side by side; default 2")
     begin = parser.add_mutually_exclusive_group().add_argument
@@ -303,7 +306,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     begin(
         "--starting-timestamp",
-        help="or a time like 2026-11-26T08:00:00Z: nothing that landed then or later is left out",
+        help="or a time like 2026-11-26T08:00:00Z: nothing that landed then or later, and is still there, is "
+        "left out",
     )
     return parser
 

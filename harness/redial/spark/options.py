@@ -216,7 +216,8 @@ class ReadOptions(Options):
     )
     starting_timestamp: Moment | None = Field(
         default=None,
-        description=f"{MOMENT}; instead of startingMark: nothing that landed then or later is left out",
+        description=f"{MOMENT}; instead of startingMark: nothing that landed then or later, and is "
+        "still there, is left out",
     )
     num_partitions: int = Field(default=1, ge=1, le=1024, description="1 to 1024")
     max_body_bytes: int = Field(

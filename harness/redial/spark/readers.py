@@ -109,9 +109,10 @@ def claim(connection: Any, options: StreamReadOptions, first: int) -> int:
 
 
 def begins(options: ReadOptions, first: int, now: Known) -> int:
-    """``startingMark = earliest``, or a time, is the first row of those that are sure to be there."""
-    told = options.starting_mark != "earliest" and options.starting_timestamp is None
-    return first if told else max(first, now.gone)
+    """``startingMark = earliest`` is the first row that is sure to be there. A time is not: a younger
+    row may have stayed below what a purge took, and is wanted."""
+    everything = options.starting_mark == "earliest" and options.starting_timestamp is None
+    return max(first, now.gone) if everything else first
 
 
 def _passes_rows(connection: Any, options: StreamReadOptions, held: int, first: int) -> bool:

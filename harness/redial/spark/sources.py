@@ -118,6 +118,7 @@ def ask(
     PipelineError.
     """
     from redial.spark import retrying
+    from redial.spark.columns import NAMES
     from redial.spark.credentials import from_odbc
     from redial.spark.marks import present, unreadable
     from redial.spark.options import BatchReadOptions
@@ -138,7 +139,8 @@ def ask(
         _dropped(found, options)
     if landing:
         reading = given | {"endingMark": mark_literal(mark), "numPartitions": "2"}
-        rows = spark.read.format("servicebroker").options(**reading).load().drop("body")
+        reading["columns"] = ", ".join(name for name in NAMES if name != "body")
+        rows = spark.read.format("servicebroker").options(**reading).load()
         found.landed = rows.persist()  # the server is asked once, whatever is asked of the rows
     return known
 

@@ -193,11 +193,16 @@ def _text_sql(left: str, condition: Condition) -> str:
     unequal = condition.sign == "<>"
     sign, joint = ("<>", "OR") if unequal else ("=", "AND")
     found = [
-        f"({left} COLLATE {BINARY} {sign} {literal(value)} {joint} "
+        f"({left} COLLATE {BINARY} {sign} {_text(value)} {joint} "
         f"DATALENGTH({left}) {sign} {len(value.encode('utf-16-le'))})"
         for value in map(str, condition.values)
     ]
     return f"({' OR '.join(found)})"
+
+
+def _text(value: str) -> str:
+    """A text, with what T-SQL would take for a line that goes on: a backslash before a line's end."""
+    return re.sub(r"\\(?=\r?\n)", r"\\' + N'", literal(value))
 
 
 def _literal(column: str, value: Value) -> str:

@@ -11,8 +11,10 @@ pytest.importorskip("pyarrow")
 
 from pyspark_servicebroker.read import BatchReader
 from pyspark_servicebroker.stream import StreamReader
+from redial.spark.connect import SourceError
 from redial.spark.options import BatchReadOptions, OptionsError, StreamReadOptions
 from redial.spark.parsing import parse
+from redial.spark.readers import Known, begins, refuse_loss
 
 pytestmark = pytest.mark.driver
 
@@ -166,6 +168,17 @@ def test_nothing_that_landed_then_or_later_is_left_out(lab, dated, since, bodies
 )
 def test_nothing_that_landed_before_is_left_out(lab, dated, until, bodies):
     assert list(chain(*batch(lab, **dated, endingTimestamp=until))) == bodies
+
+
+def test_a_row_that_a_purge_has_left_below_what_it_took_is_not_passed_over():
+    """It is younger than its neighbours. So the read fails by default, and reads it otherwise."""
+    given = {"server": "s", "database": "d", "schema": "audit"}
+    purged = Known(gone=102, when="2031-05-01")
+    by_time = parse(BatchReadOptions, given | {"startingTimestamp": "2031-05-01"})
+    assert begins(by_time, 100, purged) == 100
+    with pytest.raises(SourceError, match=r"0x0000000000000064 to below 0x0000000000000066"):
+        refuse_loss(by_time, 100, purged)
+    assert begins(parse(BatchReadOptions, given), 100, purged) == 102
 
 
 def test_a_stream_begins_with_the_first_row_that_is_young_enough(lab, dated):

@@ -12,7 +12,9 @@ pytest.importorskip("pyarrow")
 from pyspark_servicebroker.stream import StreamReader
 from redial.spark import lag as lags
 from redial.spark import retrying
+from redial.spark.connect import SourceError
 from redial.spark.lag import Lag
+from redial.spark.marks import Offset, waiting_behind
 
 from .test_streams import ADMITS, landing_stream
 
@@ -76,6 +78,27 @@ def test_who_holds_the_mark_back_is_named_where_rows_wait(lab, stream):
     assert found.rows == 0 and f"session {session} " in found.held
     writer.rollback()
     assert planned(stream).held == ""
+
+
+def test_on_a_busy_server_nobody_holds_the_mark(lab, stream):
+    """A row lands while the lag is looked at: it is above the mark that was taken before."""
+    taken = Offset.of(stream.initialOffset())
+    lab.land(b"since")
+    connection = stream.connection
+    assert waiting_behind(connection, stream.options, taken.mark)
+    assert lags.behind(connection, stream.options, taken.mark, taken).held == ""
+
+
+def test_a_lag_that_cannot_be_told_ends_no_stream(lab, stream, monkeypatch):
+    def fails(*given):
+        raise SourceError("queryTimeout")
+
+    start = stream.initialOffset()
+    lab.land(b"a")
+    monkeypatch.setattr("pyspark_servicebroker.stream.behind", fails)
+    stream.latestOffset(start)
+    found = stream.reportLatestOffset()
+    assert Lag.of(found) is None and Offset.of(found) == Offset.of(stream.latestOffset(start))
 
 
 def test_another_try_is_counted(lab, stream):

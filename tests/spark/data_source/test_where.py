@@ -21,7 +21,27 @@ from redial.spark.where import narrowed, where_condition, wrong_where
 pytestmark = pytest.mark.driver
 
 TEXTS = ["event", "EVENT", "Event", "event ", " event", "event  ", "", " ", "it's", "it''s", "'"]
-TEXTS += ["é", "e\u0301", "E", "ß", "ss", "𝒳", "日本", "a%", "a_", "[a]", "\\", "x\ty", "--", ";"]
+TEXTS += [
+    "é",
+    "e\u0301",
+    "E",
+    "ß",
+    "ss",
+    "𝒳",
+    "日本",
+    "a%",
+    "a_",
+    "[a]",
+    "\\",
+    "x\ty",
+    "--",
+    ";",
+    "a\\\nb",
+    "a\\\r\nb",
+    "ab",
+    "?",
+    "{fn x}",
+]
 IDS = [f"0000000{n}-aaaa-BBBB-cccc-{n:012d}" for n in range(3)]
 TIMES = [
     "2026-03-29T01:30:00.123",
