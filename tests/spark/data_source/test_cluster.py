@@ -53,11 +53,10 @@ def submitted(folder: Path, master: str, told: dict, *more: str, **environment: 
 
     settings = SETTINGS | (SMALL_JVMS if master.startswith("local") else {})
     conf = [part for pair in settings.items() for part in ("--conf", "=".join(pair))]
-    kept = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
         [HOME / "bin" / "spark-submit", "--master", master, *conf, *more, JOB, json.dumps(told)],
         cwd=folder,
-        env=kept | {"SPARK_HOME": str(HOME)} | environment,
+        env=bare_environment() | {"SPARK_HOME": str(HOME)} | environment,
         capture_output=True,
         text=True,
         timeout=HANGS,
@@ -65,6 +64,20 @@ def submitted(folder: Path, master: str, told: dict, *more: str, **environment: 
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def bare_environment() -> dict[str, str]:
+    """This process's, without the sources that a session of an earlier test has put there."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+
+def refused_alone(python: str, folder: Path) -> None:
+    """The interpreter has nothing of ours by itself."""
+    alone = [python, "-c", "import pyspark_servicebroker"]
+    done = subprocess.run(
+        alone, cwd=folder, env=bare_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr, done.stderr
 
 
 def test_an_executor_of_its_own_sends_and_reads(lab, tmp_path):
@@ -115,8 +128,7 @@ def test_a_zip_of_the_package_is_enough_where_workers_have_only_what_it_needs(la
     [wheel] = tmp_path.glob("*.whl")
     package = wheel.rename(tmp_path / "redial.zip")
     python = python_without_us(tmp_path)
-    alone = [python["PYSPARK_PYTHON"], "-c", "import pyspark_servicebroker"]
-    assert subprocess.run(alone, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    refused_alone(python["PYSPARK_PYTHON"], tmp_path)
     shipped = ("--py-files", package.name)
     python["PYTHONPATH"] = package.name
     with cluster(tmp_path) as url:
