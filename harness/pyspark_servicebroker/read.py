@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from redial.spark.columns import chosen, wrong_columns
 from redial.spark.marks import ending, landing, present, starting, unreadable
 from redial.spark.options import BatchReadOptions, Options, OptionsError
-from redial.spark.ranges import range_condition
+from redial.spark.ranges import mark_of, range_condition
 from redial.spark.readers import begins, known, refuse_loss
 from redial.spark.reading import Range, read
 from redial.spark.retrying import ask
@@ -78,7 +78,7 @@ def occupied(connection: Any, options: Options, start: int, end: int, parts: int
         f"ROW_NUMBER() OVER (ORDER BY l.RowVersion) AS Place FROM {rows}) AS n "
         f"WHERE (n.Place - 1) % {-(-count // parts)} = 0 ORDER BY n.RowVersion;"
     ).fetchall()
-    edges = [start, *(int.from_bytes(bytes(mark), "big") for (mark,) in found[1:]), end]
+    edges = [start, *(mark_of(mark) for (mark,) in found[1:]), end]
     return [Range(*pair) for pair in pairwise(edges)]
 
 

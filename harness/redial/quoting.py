@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -11,8 +12,13 @@ def quote_name(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """``text`` as a Unicode literal; a quote is doubled (Constants page)."""
-    return "N'" + text.replace("'", "''") + "'"
+    """``text`` as a Unicode literal; a quote is doubled (Constants page).
+
+    A backslash and the line's end behind it are left out of a literal, as a line that goes on
+    (Backslash page): both are there once more, so that one of each stays.
+    """
+    doubled = re.sub(r"\\(\r?\n)", r"\\\\\1\1", text.replace("'", "''"))
+    return f"N'{doubled}'"
 
 
 def single_quoted(text: str) -> str:

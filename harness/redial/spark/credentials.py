@@ -71,7 +71,7 @@ def server_of(argument: str | None) -> str | None:
     return argument or os.environ.get("REDIAL_SERVER")
 
 
-def fetched(place: str) -> str:
+def secret_at(place: str) -> str:
     """The secret at ``env:NAME`` or ``file:PATH``. Raises ValueError with a rule, never a secret."""
     kind, _, name = place.partition(":")
     if kind == "env" and name:

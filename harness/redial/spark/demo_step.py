@@ -159,14 +159,14 @@ def run(step: Step) -> Found:
     from redial.spark.judging import Rules
     from redial.spark.land import Landed, Landing, follow, start
     from redial.spark.session import spark_session
-    from redial.spark.sources import Sources, ask, files
+    from redial.spark.sources import Sources, files, look_at_server
     from redial.spark.tables import table
 
     config = Config.model_validate(step.config)
     spark = spark_session("redial-demo")
     # The log first: whatever it calls ended has landed, and what has landed is then read.
     found = Sources()
-    ask(spark, found, step.odbc, Installed.of(config))
+    look_at_server(spark, found, step.odbc, Installed.of(config))
     options = from_odbc(step.odbc) | {
         "schema": config.schema_name,
         "reader": "redial-demo",

@@ -11,13 +11,12 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from redial.quoting import quote_name
 from redial.spark.connect import SourceError, explained
 from redial.spark.options import BatchReadOptions, Options, ReadOptions
-from redial.spark.ranges import mark_literal, range_condition
+from redial.spark.ranges import mark_literal, mark_of, range_condition, time_literal
 
 LOWEST = 0
 
@@ -69,7 +68,7 @@ def present(connection: Any, options: Options) -> Offset:
             "SELECT CONVERT(char(36), d.service_broker_guid), MIN_ACTIVE_ROWVERSION() "
             "FROM sys.databases AS d WHERE d.database_id = DB_ID();"
         ).fetchone()
-    return Offset(str(broker).upper(), int.from_bytes(bytes(mark), "big"))
+    return Offset(str(broker).upper(), mark_of(mark))
 
 
 def starting(connection: Any, options: ReadOptions, now: Offset) -> Offset:
@@ -78,7 +77,7 @@ def starting(connection: Any, options: ReadOptions, now: Offset) -> Offset:
     moment = options.starting_timestamp
     if moment is None:
         return replace(now, mark=_named(options.starting_mark, now))
-    found = _landed(connection, options, now, f"l.LandedUtc >= {_literal(moment)}", "ASC")
+    found = _landed(connection, options, now, f"l.LandedUtc >= {time_literal(moment)}", "ASC")
     return now if found is None else replace(now, mark=found)
 
 
@@ -88,7 +87,7 @@ def ending(connection: Any, options: BatchReadOptions, now: Offset) -> int:
     moment = options.ending_timestamp
     if moment is None:
         return min(now.mark, _named(options.ending_mark, now))
-    found = _landed(connection, options, now, f"l.LandedUtc < {_literal(moment)}", "DESC")
+    found = _landed(connection, options, now, f"l.LandedUtc < {time_literal(moment)}", "DESC")
     return LOWEST if found is None else found + 1
 
 
@@ -108,12 +107,7 @@ def _landed(
         f"WHERE {range_condition(LOWEST, now.mark, 'l.RowVersion')} AND {condition} "
         f"ORDER BY l.RowVersion {order};"
     ).fetchone()
-    return None if found is None else int.from_bytes(bytes(found[0]), "big")
-
-
-def _literal(moment: datetime) -> str:
-    """In T-SQL, whatever the session's language."""
-    return f"CONVERT(datetime2(6), '{moment:%Y-%m-%dT%H:%M:%S.%f}', 126)"
+    return None if found is None else mark_of(found[0])
 
 
 def refuse_another_database(stored: Offset, now: Offset) -> None:
@@ -144,7 +138,7 @@ def behind_last(connection: Any, options: Options, start: int, end: int) -> int:
         f"SELECT MAX(l.RowVersion) FROM {landing(options)} AS l "
         f"WHERE {range_condition(start, end, 'l.RowVersion')};"
     ).fetchone()
-    return start if last is None else int.from_bytes(bytes(last), "big") + 1
+    return start if last is None else mark_of(last) + 1
 
 
 def limited(
@@ -153,17 +147,20 @@ def limited(
     """The mark of the first row from ``start`` that a batch has no room for: it may have so many
     rows, and so many bytes of bodies, but one row in any case. None: there is room for all."""
     bounds = [] if rows is None else [f"n.Place > {int(rows)}"]
+    total = ""
     if size is not None:
         bounds.append(f"(n.Bytes > {int(size)} AND n.Place > 1)")
+        total = (
+            ", SUM(CONVERT(bigint, ISNULL(DATALENGTH(l.Body), 0))) OVER "
+            "(ORDER BY l.RowVersion ROWS UNBOUNDED PRECEDING) AS Bytes"
+        )
     found = connection.execute(
         "SELECT TOP (1) n.RowVersion FROM (SELECT l.RowVersion, "
-        "ROW_NUMBER() OVER (ORDER BY l.RowVersion) AS Place, "
-        "SUM(CONVERT(bigint, ISNULL(DATALENGTH(l.Body), 0))) OVER "
-        "(ORDER BY l.RowVersion ROWS UNBOUNDED PRECEDING) AS Bytes "
+        f"ROW_NUMBER() OVER (ORDER BY l.RowVersion) AS Place{total} "
         f"FROM {landing(options)} AS l WHERE {range_condition(start, end, 'l.RowVersion')}) AS n "
         f"WHERE {' OR '.join(bounds)} ORDER BY n.RowVersion;"
     ).fetchone()
-    return None if found is None else int.from_bytes(bytes(found[0]), "big")
+    return None if found is None else mark_of(found[0])
 
 
 @dataclass

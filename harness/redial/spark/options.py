@@ -42,7 +42,10 @@ def _moment(value: object) -> object:
 
 
 def _utc(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:  # before year 1 or after 9999 without its zone
+        raise ValueError("is no time") from None
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment), AfterValidator(_utc)]
@@ -149,9 +152,9 @@ class Options(BaseModel):
 
     def problems(self) -> list[str]:
         """Rules between options."""
-        return self._where() + self._who()
+        return self._address() + self._who()
 
-    def _where(self) -> list[str]:
+    def _address(self) -> list[str]:
         """Server, database and how to get there are told in one way."""
         if self.odbc is not None:
             text = self.odbc.get_secret_value()

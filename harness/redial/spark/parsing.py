@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from redial.spark.credentials import fetched
+from redial.spark.credentials import secret_at
 from redial.spark.options import (
     BatchReadOptions,
     BatchWriteOptions,
@@ -116,7 +116,7 @@ def _fetch_secrets(values: dict[str, Any], allowed: dict[str, str]) -> list[str]
             problems.append(f"{name}: {name}{ELSEWHERE} says it too; allowed: one of the two")
             continue
         try:
-            values[name] = fetched(place)
+            values[name] = secret_at(place)
         except ValueError as error:
             rule = allowed[name + ELSEWHERE]
             problems.append(f"{name}{ELSEWHERE}: {error}; allowed: {rule}")

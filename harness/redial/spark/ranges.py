@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import pairwise
 
 
@@ -11,7 +12,7 @@ def rowversion_predicates(first: bytes, last: bytes, parts: int) -> list[str]:
     first, last: the smallest and largest RowVersion, 8 bytes each. Fewer ranges when there are
     fewer values. Rowversions count upwards as big-endian numbers (rowversion page).
     """
-    low, high = int.from_bytes(first, "big"), int.from_bytes(last, "big") + 1
+    low, high = mark_of(first), mark_of(last) + 1
     return [range_condition(start, end) for start, end in cut(low, high, parts)]
 
 
@@ -30,3 +31,13 @@ def range_condition(start: int, end: int, column: str = "RowVersion") -> str:
 def mark_literal(value: int) -> str:
     """A rowversion as T-SQL writes it: eight bytes, big-endian."""
     return f"0x{value:016X}"
+
+
+def mark_of(value: bytes | bytearray | memoryview) -> int:
+    """A rowversion as the number it counts."""
+    return int.from_bytes(bytes(value), "big")
+
+
+def time_literal(moment: datetime) -> str:
+    """A time without a zone as T-SQL takes it, whatever the session's language and date format."""
+    return f"CONVERT(datetime2(7), N'{moment.replace(tzinfo=None).isoformat()}', 126)"

@@ -17,7 +17,7 @@ from redial.spark.acknowledge import acknowledge
 from redial.spark.connect import READER, SourceError, told
 from redial.spark.marks import landing
 from redial.spark.options import Options, ReadOptions, StreamReadOptions
-from redial.spark.ranges import mark_literal, range_condition
+from redial.spark.ranges import mark_literal, mark_of, range_condition
 
 PURGE = "usp_PurgeLanding"
 """Name of the purge's row among the readers."""
@@ -60,7 +60,7 @@ def known(connection: Any, options: Options, reader: str | None = None) -> Known
             f"{table}, which says what was purged, cannot be read",
             f"{READER}, and `redial deploy` of this version, which lets that role read it",
         ) from None
-    found = {name: (int.from_bytes(bytes(mark), "big"), when) for name, mark, when in rows}
+    found = {name: (mark_of(mark), when) for name, mark, when in rows}
     gone, when = found.get(PURGE, (0, ""))
     return Known(gone, when, found[reader][0] if reader in found else None)
 

@@ -77,7 +77,7 @@ def sources(spark: SparkSession, chosen: Namespace, known: Installed | None = No
     found, server = Sources(), server_asked(chosen)
     if server:
         schema = known or chosen.schema or SCHEMA
-        known = ask(spark, found, server, schema, landing=not chosen.landed)
+        known = look_at_server(spark, found, server, schema, landing=not chosen.landed)
     if chosen.landed:
         found.landed = files(spark, chosen.landed)
         if not chosen.settled:
@@ -103,7 +103,7 @@ def _assumed(found: Sources) -> None:
         )
 
 
-def ask(
+def look_at_server(
     spark: SparkSession,
     found: Sources,
     server: str,

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from redial.quoting import literal
 from redial.spark.columns import COLUMNS, EXPRESSIONS, IDS, no_such
-from redial.spark.ranges import mark_literal
+from redial.spark.ranges import mark_literal, time_literal
 
 RULE = (
     "column = value, <>, IN (value, ...), IS NULL or IS NOT NULL, with AND between; also <, <=, > and "
@@ -126,10 +126,11 @@ def _comparison(tokens: list[tuple[str, str]]) -> Condition:
 def _list(tokens: list[tuple[str, str]], column: str) -> tuple[Value, ...]:
     """The values between brackets."""
     found: list[Value] = []
-    for opening in ("(", ","):
-        while tokens and tokens[0][1] == opening:
-            del tokens[0]
-            found.append(_value(tokens, column))
+    before = "("
+    while tokens and tokens[0][1] == before:
+        del tokens[0]
+        found.append(_value(tokens, column))
+        before = ","
     if not found or not tokens or tokens.pop(0)[1] != ")":
         raise WhereError(f"IN (value, ...) is not whole behind {column}")
     return tuple(found)
@@ -193,22 +194,17 @@ def _text_sql(left: str, condition: Condition) -> str:
     unequal = condition.sign == "<>"
     sign, joint = ("<>", "OR") if unequal else ("=", "AND")
     found = [
-        f"({left} COLLATE {BINARY} {sign} {_text(value)} {joint} "
+        f"({left} COLLATE {BINARY} {sign} {literal(value)} {joint} "
         f"DATALENGTH({left}) {sign} {len(value.encode('utf-16-le'))})"
         for value in map(str, condition.values)
     ]
     return f"({' OR '.join(found)})"
 
 
-def _text(value: str) -> str:
-    """A text, with what T-SQL would take for a line that goes on: a backslash before a line's end."""
-    return re.sub(r"\\(?=\r?\n)", r"\\' + N'", literal(value))
-
-
 def _literal(column: str, value: Value) -> str:
-    """A value as T-SQL takes it, whatever the session's language and date format."""
+    """A value as T-SQL takes it."""
     if isinstance(value, datetime):
-        return f"CONVERT(datetime2(7), {literal(value.isoformat())}, 126)"
+        return time_literal(value)
     if isinstance(value, str):
         return f"CONVERT(uniqueidentifier, {literal(value)})"
     return mark_literal(value) if column == "mark" else str(value)

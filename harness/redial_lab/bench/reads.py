@@ -19,7 +19,7 @@ from redial.spark.credentials import from_odbc
 from redial.spark.jar import DRIVER, jdbc_jar
 from redial.spark.options import Options
 from redial.spark.parsing import parse
-from redial.spark.ranges import rowversion_predicates
+from redial.spark.ranges import mark_of, rowversion_predicates
 from redial.spark.session import spark_session
 from redial_broker.tds.process import BrokerProcess
 from redial_lab.bench.memory import processor_seconds
@@ -74,7 +74,7 @@ def _cases(
             properties={"driver": DRIVER, "fetchsize": "5000"},
         )
 
-    low, high = int.from_bytes(first, "big"), int.from_bytes(last, "big")
+    low, high = mark_of(first), mark_of(last)
     mark = f"{high - (high - low) // 100:016X}"  # the last hundredth of the marks
     return {
         "all_1": (source(), jdbc()),

@@ -1,5 +1,7 @@
 """Nothing of a config breaks out of its brackets or quotes."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +9,8 @@ from redial.render.quoting import literal, message_text, quote_name
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=128)
 HOSTILE = st.text(st.sampled_from("]['\"-*/;% a\u0416"), min_size=1, max_size=128)
+
+LINES = st.text(st.sampled_from("\\\\\r\n'a"), max_size=12)
 
 
 def unquote_name(text: str) -> tuple[str, str]:
@@ -23,14 +27,14 @@ def unquote_name(text: str) -> tuple[str, str]:
 
 
 def unquote_literal(text: str) -> tuple[str, str]:
-    """Read one N'...' literal: its value and what follows it."""
+    """Read one N'...' literal: its value, without lines that go on, and what follows it."""
     assert text[:2] == "N'"
     value, at = "", 2
     while True:
         end = text.index("'", at)
         value += text[at:end]
         if text[end + 1 : end + 2] != "'":
-            return value, text[end + 1 :]
+            return re.sub(r"\\\r?\n", "", value), text[end + 1 :]
         value += "'"
         at = end + 2
 
@@ -40,7 +44,7 @@ def test_a_bracketed_name_reads_back_as_itself_and_ends_where_it_should(name):
     assert unquote_name(quote_name(name) + ".[x]") == (name, ".[x]")
 
 
-@given(NAMES | HOSTILE)
+@given(NAMES | HOSTILE | LINES)
 def test_a_literal_reads_back_as_itself_and_ends_where_it_should(text):
     assert unquote_literal(literal(text) + " + N'x'") == (text, " + N'x'")
 

@@ -170,6 +170,14 @@ def test_nothing_that_landed_before_is_left_out(lab, dated, until, bodies):
     assert list(chain(*batch(lab, **dated, endingTimestamp=until))) == bodies
 
 
+def test_the_first_and_the_last_day_of_the_calendar_are_times(lab):
+    start = lab.mark()
+    lab.land(b"one")
+    begin, end = "0001-01-01", "9999-12-31T23:59:59.999999Z"
+    assert list(chain(*batch(lab, startingTimestamp=begin, endingTimestamp=end)))[-1] == b"one"
+    assert list(chain(*batch(lab, startingMark=start, endingTimestamp=begin))) == []
+
+
 def test_a_row_that_a_purge_has_left_below_what_it_took_is_not_passed_over():
     """It is younger than its neighbours. So the read fails by default, and reads it otherwise."""
     given = {"server": "s", "database": "d", "schema": "audit"}
@@ -202,7 +210,11 @@ def test_a_time_and_a_mark_are_one_too_many():
     ]
 
 
-@pytest.mark.parametrize("wrong", ["yesterday", "1764144000", "2031-13-01", "2031-05-01T25:00", ""])
+WRONG = ["yesterday", "1764144000", "2031-13-01", "2031-05-01T25:00", ""]
+WRONG += ["0001-01-01T00:00:00+02:00", "9999-12-31T23:00:00-02:00"]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_no_time_is_refused_with_an_example(wrong):
     given = {"server": "s", "database": "d", "schema": "audit", "startingTimestamp": wrong}
     with pytest.raises(OptionsError, match=r"startingTimestamp.*2026-11-26T08:00:00Z"):

@@ -65,6 +65,7 @@ def test_without_its_mark_a_row_is_still_given_once_after_a_cut(lab, monkeypatch
     lab.land(*(b"%d" % n for n in range(5)))
     batches = read(options(lab, "sequence"), Range(int(start, 16), ALL))
     found = next(batches).column("sequence").to_pylist()
+    before = retrying.tried_again.count
     for (session,) in lab.rows(
         "SELECT s.session_id FROM sys.dm_exec_sessions AS s "
         "WHERE s.program_name = N'redial-spark' AND s.session_id <> @@SPID;"
@@ -72,6 +73,7 @@ def test_without_its_mark_a_row_is_still_given_once_after_a_cut(lab, monkeypatch
         lab.sa.execute(f"KILL {session};")
     found += [n for batch in batches for n in batch.column("sequence").to_pylist()]
     assert found == [0, 1, 2, 3, 4]
+    assert retrying.tried_again.count > before, "nothing was cut"
 
 
 def test_a_body_alone_that_is_too_long_is_refused_by_the_name_of_its_message(lab):

@@ -20,7 +20,7 @@ from redial.spark.installed import Installed, on_server
 from redial.spark.options import StreamReadOptions, WriteOptions
 from redial.spark.parsing import parse
 from redial.spark.sending import Message, Piece, send_partition
-from redial.spark.sources import Sources, ask, files
+from redial.spark.sources import Sources, files, look_at_server
 from tests.broker.drivers.proxy import Proxy
 from tests.envelopes import envelope
 
@@ -160,7 +160,7 @@ def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, sho
     page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
     (grant,) = re.findall(r"`(GRANT SELECT ON OBJECT::etl\.Inbox TO [^`]+)`", page)
     found = Sources()
-    ask(spark, found, twice, "etl")
+    look_at_server(spark, found, twice, "etl")
     assert found.dropped == 0
     assert re.search(r"Inbox cannot be read.*GRANT SELECT", " ".join(found.notes), re.S)
     shop.sa.execute(grant)
@@ -185,7 +185,7 @@ def test_an_audit_asks_again_after_each_cut_of_its_connection(spark, shop, twice
         monkeypatch.setattr(retrying, "open_connection", cut)
         monkeypatch.setattr(retrying, "sleep", slept.append)
         found = Sources()
-        ask(spark, found, shop.odbc.replace(f",{port}", f",{wire.port}"), "etl")
+        look_at_server(spark, found, shop.odbc.replace(f",{port}", f",{wire.port}"), "etl")
     assert (len(opened), slept) == (10, [0.0] * 5)
     assert found.log.count() == shop.value("COUNT(*) FROM etl.ConversationLog")
     assert (found.dropped, found.notes) == (1, [])
@@ -206,7 +206,7 @@ def test_where_a_hook_has_the_messages_the_files_it_wrote_are_asked_for(spark, s
     try:
         with pytest.raises(PipelineError, match="schema orders: hands its messages to a hook"):
             audit.main(["--server", shop.odbc, "--schema", "orders"])
-        ask(spark, Sources(), shop.odbc, "orders", landing=False)
+        look_at_server(spark, Sources(), shop.odbc, "orders", landing=False)
     finally:
         shop.sa.execute(change.format("land"))
 

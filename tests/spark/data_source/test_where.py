@@ -74,6 +74,10 @@ def table(lab, spark):
     assert rows.count() == len(TEXTS)
     yield SimpleNamespace(rows=rows, given=given, range=Range(int(start, 16), int(end, 16)))
     rows.unpersist()
+    lab.sa.execute(
+        "DELETE FROM audit.Landing WHERE RowVersion >= ? AND RowVersion < ?;",
+        *(int(mark, 16).to_bytes(8, "big") for mark in (start, end)),
+    )
 
 
 def by_server(table, text: str) -> list[bytes]:
@@ -212,6 +216,10 @@ WRONG = {
     "type": "no comparison is behind type",
     "type IN ('x'": "IN (value, ...) is not whole behind type",
     "type IN ()": "type needs a value",
+    "type IN ('a' ('b', 'c')": "IN (value, ...) is not whole behind type",
+    "type IN ('a', 'b', )": "type needs a value",
+    "type IN , 'a')": "IN (value, ...) is not whole behind type",
+    "type IN 'a', 'b'": "IN (value, ...) is not whole behind type",
     "sequence = 1.5": "is not understood",
     "sequence = 9223372036854775808": "sequence needs a whole number of 64 bits",
     "sequence = '1'": "sequence needs a whole number",
