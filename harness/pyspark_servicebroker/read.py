@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from redial.spark.columns import chosen, wrong_columns
+from redial.spark.connect import SourceError
 from redial.spark.marks import ending, landing, present, starting, unreadable
 from redial.spark.options import BatchReadOptions, Options, OptionsError
-from redial.spark.ranges import mark_of, range_condition
+from redial.spark.ranges import mark_literal, mark_of, range_condition
 from redial.spark.readers import begins, known, refuse_loss
 from redial.spark.reading import Range, read
 from redial.spark.retrying import ask
@@ -51,9 +52,16 @@ class BatchReader(DataSourceReader):
         options = self.options
         now = present(connection, options)
         purged = known(connection, options)
-        start = begins(options, starting(connection, options, now).mark, purged)
+        start, end = starting(connection, options, now).mark, ending(connection, options, now)
+        by_mark = options.starting_timestamp is None and options.ending_timestamp is None
+        if by_mark and start > end:
+            raise SourceError(
+                f"startingMark {mark_literal(start)} is above endingMark {mark_literal(end)}, so there is "
+                "nothing between them. Next: the lower one as startingMark"
+            )
+        start = begins(options, start, purged)
         refuse_loss(options, start, purged)
-        start, end = narrowed(options.where, start, ending(connection, options, now))
+        start, end = narrowed(options.where, start, end)
         return occupied(connection, options, start, end, options.num_partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -26,13 +26,13 @@ from redial.spark.marks import (
     landing,
     limited,
     present,
-    refuse_another_database,
+    refuse_another_table,
     stall_report,
     starting,
     waiting_behind,
 )
 from redial.spark.options import StreamReadOptions
-from redial.spark.readers import claim, keep
+from redial.spark.readers import begins, claim, keep, known, refuse_loss
 from redial.spark.reading import read
 from redial.spark.retrying import again
 
@@ -95,7 +95,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @patient
     def initialOffset(self) -> dict[str, str]:
         """Where a query without a checkpoint begins."""
-        first = starting(self._connected(), self.options, self._present())
+        first = self._beginning(self._present())
         # With a reader nothing at or above it is purged from now on.
         first = replace(first, mark=claim(self._connected(), self.options, first.mark))
         self.last = self.last or first
@@ -109,11 +109,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         now = self._present()
         begin = Offset.of(start) if start is not None else self.last
-        if begin is None:
-            begin = starting(self._connected(), self.options, now)
-        refuse_another_database(begin, now)
+        begin = begin or self._beginning(now)
+        refuse_another_table(begin, now)
         self._watch(now)
-        self.last = Offset(now.broker, self._end(begin, now, limit))
+        end = self._end(begin, now, limit)
+        if end == begin.mark:
+            end = self._behind_what_is_gone(end)
+        self.last = replace(now, mark=end)
         return self.last.to_dict()
 
     def getDefaultReadLimit(self) -> Any:
@@ -128,7 +130,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> dict[str, Any]:
         """How far there are rows, with the lag (redial.spark.lag), for the progress report."""
         now = self._present()
-        begin = self.last or Offset(now.broker, LOWEST)
+        begin = self.last or replace(now, mark=LOWEST)
         end = behind_last(self._connected(), self.options, begin.mark, self._readable(now))
         offset = replace(now, mark=end)
         try:
@@ -149,7 +151,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first, last = Offset.of(start), Offset.of(end)
         now = self._present()
         for offset in (first, last):
-            refuse_another_database(offset, now)
+            refuse_another_table(offset, now)
         keep(self._connected(), self.options, first.mark)
         self.last = last if self.last is None or last.mark > self.last.mark else self.last
         parts = occupied(
@@ -187,6 +189,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if found is not None:
                 return found
         return behind_last(self._connected(), self.options, begin.mark, end)
+
+    def _beginning(self, now: Offset) -> Offset:
+        """Where a new query begins."""
+        first = starting(self._connected(), self.options, now)
+        purged = known(self._connected(), self.options)
+        return replace(first, mark=begins(self.options, first.mark, purged))
+
+    def _behind_what_is_gone(self, mark: int) -> int:
+        """Where no row is left: a purge that went further has taken some, and no batch would tell."""
+        purged = known(self._connected(), self.options)
+        refuse_loss(self.options, mark, purged)
+        return max(mark, purged.gone)
 
     def _readable(self, now: Offset) -> int:
         """Rows below are committed, and AvailableNow wants them."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redial.quoting import quote_name
+from redial.quoting import literal, quote_name
 from redial.spark.connect import SourceError, explained
 from redial.spark.options import BatchReadOptions, Options, ReadOptions
 from redial.spark.ranges import mark_literal, mark_of, range_condition, time_literal
@@ -23,24 +23,26 @@ LOWEST = 0
 
 @dataclass(frozen=True)
 class Offset:
-    """A place in one database's landing table: rows below ``mark`` are read."""
+    """A place in one landing table: rows below ``mark`` are read."""
 
     broker: str
     """Sys.databases.service_broker_guid, without which a mark of one database would be taken for a
     mark of another."""
+    schema: str
+    """As the database writes it: its tables share its marks. Empty: an older checkpoint, unknown."""
     mark: int
 
     def to_dict(self) -> dict[str, str]:
         """As Spark keeps it in a checkpoint; the mark as T-SQL writes it."""
-        return {"broker": self.broker, "mark": mark_literal(self.mark)}
+        return {"broker": self.broker, "schema": self.schema, "mark": mark_literal(self.mark)}
 
     @classmethod
     def of(cls, stored: dict[str, str] | str) -> Offset:
         """From a checkpoint. Raises SourceError."""
         try:
             found = json.loads(stored) if isinstance(stored, str) else stored
-            return cls(str(found["broker"]), int(found["mark"], 16))
-        except (KeyError, TypeError, ValueError):
+            return cls(str(found["broker"]), str(found.get("schema", "")), int(found["mark"], 16))
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise SourceError(
                 f"the checkpoint's offset {stored!r} is none of ours. "
                 "Next: a new checkpointLocation"
@@ -64,38 +66,48 @@ def present(connection: Any, options: Options) -> Offset:
     one the mark could be older than a snapshot taken later, or of its own work.
     """
     with explained(options, "the mark cannot be taken", "a login with a user in this database"):
-        broker, mark = connection.execute(
-            "SELECT CONVERT(char(36), d.service_broker_guid), MIN_ACTIVE_ROWVERSION() "
+        broker, schema, mark = connection.execute(
+            "SELECT CONVERT(char(36), d.service_broker_guid), "
+            f"SCHEMA_NAME(SCHEMA_ID({literal(options.schema_name)})), MIN_ACTIVE_ROWVERSION() "
             "FROM sys.databases AS d WHERE d.database_id = DB_ID();"
         ).fetchone()
-    return Offset(str(broker).upper(), mark_of(mark))
+    return Offset(str(broker).upper(), schema or options.schema_name, mark_of(mark))
 
 
 def starting(connection: Any, options: ReadOptions, now: Offset) -> Offset:
     """Where a read begins: ``startingMark``, or the first row that landed at ``startingTimestamp``
-    or later. Rows land in another order than their marks', so younger ones may be older."""
+    or later. Rows land in another order than their marks', so younger ones may be older. Raises
+    SourceError."""
     moment = options.starting_timestamp
     if moment is None:
-        return replace(now, mark=_named(options.starting_mark, now))
+        return replace(now, mark=_named("startingMark", options.starting_mark, now))
     found = _landed(connection, options, now, f"l.LandedUtc >= {time_literal(moment)}", "ASC")
     return now if found is None else replace(now, mark=found)
 
 
 def ending(connection: Any, options: BatchReadOptions, now: Offset) -> int:
     """Behind which mark a batch has no row: ``endingMark``, or behind the last row that landed before
-    ``endingTimestamp``; never above the mark of now."""
+    ``endingTimestamp``. Raises SourceError."""
     moment = options.ending_timestamp
     if moment is None:
-        return min(now.mark, _named(options.ending_mark, now))
+        return _named("endingMark", options.ending_mark, now)
     found = _landed(connection, options, now, f"l.LandedUtc < {time_literal(moment)}", "DESC")
     return LOWEST if found is None else found + 1
 
 
-def _named(word: str, now: Offset) -> int:
-    """Earliest, latest, or a mark."""
+def _named(option: str, word: str, now: Offset) -> int:
+    """Earliest, latest, or a mark: rows above the one of now are still to come, and a read that said
+    it had been there would lose them."""
     if word == "latest":
         return now.mark
-    return LOWEST if word == "earliest" else int(word, 16)
+    mark = LOWEST if word == "earliest" else int(word, 16)
+    if mark > now.mark:
+        raise SourceError(
+            f"{option} = {mark_literal(mark)} is above the database's mark {mark_literal(now.mark)}: "
+            "rows up to it may still come, or it is another database's, or this one was restored to an "
+            "earlier time. Next: latest, or a mark of this database"
+        )
+    return mark
 
 
 def _landed(
@@ -110,14 +122,20 @@ def _landed(
     return None if found is None else mark_of(found[0])
 
 
-def refuse_another_database(stored: Offset, now: Offset) -> None:
-    """Raises SourceError when a mark cannot be of the database as it is now."""
+def refuse_another_table(stored: Offset, now: Offset) -> None:
+    """Raises SourceError when a mark cannot be of the table as it is now."""
     if stored.broker.upper() != now.broker:
         raise SourceError(
             f"the checkpoint is of the database with broker {stored.broker}, and this one has "
             f"{now.broker}: another database, or a copy restored WITH NEW_BROKER. Marks of one "
             "mean nothing in the other. Next: the right server and database, or a new "
             "checkpointLocation"
+        )
+    if stored.schema not in ("", now.schema):
+        raise SourceError(
+            f"the checkpoint is of schema {stored.schema}, and this query reads {now.schema}: they "
+            "share the database's marks, so rows that were never read would be passed over. Next: "
+            f"schema = {stored.schema}, or a new checkpointLocation"
         )
     if stored.mark > now.mark:
         raise SourceError(

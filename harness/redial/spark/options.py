@@ -298,8 +298,12 @@ class StreamReadOptions(ReadOptions):
     stall_seconds: int = Field(default=60, ge=1, le=86_400, description="seconds, 1 to 86400")
 
     def problems(self) -> list[str]:
-        """Also: only the primary's mark is known to have nothing uncommitted below it."""
-        return super().problems() + not_on_a_secondary(self, "a stream's marks are the primary's")
+        """Also: only the primary's mark is known to have nothing uncommitted below it; a reader has a
+        name that the server takes for one."""
+        found = super().problems() + not_on_a_secondary(self, "a stream's marks are the primary's")
+        if self.reader is not None and self.reader.strip().lower() in ("", "usp_purgelanding"):
+            found.append("reader: is not allowed so; allowed: a name, and not usp_PurgeLanding")
+        return found
 
 
 class WriteOptions(Options):

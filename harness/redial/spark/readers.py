@@ -41,14 +41,15 @@ def known(connection: Any, options: Options, reader: str | None = None) -> Known
     """Ask the server, in autocommit mode. Raises SourceError.
 
     READCOMMITTEDLOCK: a purge that has told and not committed is waited for, also where row versions
-    would show what was before. FORCESEEK: other readers' rows are not touched.
+    would show what was before. FORCESEEK: other readers' rows are not touched. Names are compared by
+    the server, whose collation may take two cases of one for the same.
     """
     table = f"{quote_name(options.schema_name)}.[LandingAcknowledged]"
     try:
         rows = connection.execute(
-            "SELECT la.Reader, la.UpTo, CONVERT(char(19), la.ChangedUtc, 126) "
-            f"FROM {table} AS la WITH (READCOMMITTEDLOCK, FORCESEEK) WHERE la.Reader IN (?, ?);",
-            PURGE,
+            f"SELECT CASE WHEN la.Reader = N'{PURGE}' THEN 1 ELSE 0 END, la.UpTo, "
+            f"CONVERT(char(19), la.ChangedUtc, 126) FROM {table} AS la "
+            f"WITH (READCOMMITTEDLOCK, FORCESEEK) WHERE la.Reader IN (N'{PURGE}', ?);",
             reader or PURGE,
         ).fetchall()
     except Exception as error:  # whichever driver's
@@ -60,9 +61,13 @@ def known(connection: Any, options: Options, reader: str | None = None) -> Known
             f"{table}, which says what was purged, cannot be read",
             f"{READER}, and `redial deploy` of this version, which lets that role read it",
         ) from None
-    found = {name: (mark_of(mark), when) for name, mark, when in rows}
-    gone, when = found.get(PURGE, (0, ""))
-    return Known(gone, when, found[reader][0] if reader in found else None)
+    gone, when, own = 0, "", None
+    for is_purge, mark, changed in rows:
+        if is_purge:
+            gone, when = mark_of(mark), changed
+        else:
+            own = mark_of(mark)
+    return Known(gone, when, own)
 
 
 def refuse_loss(options: ReadOptions, start: int, now: Known) -> None:

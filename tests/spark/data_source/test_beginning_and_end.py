@@ -198,6 +198,32 @@ def test_a_stream_begins_with_the_first_row_that_is_young_enough(lab, dated):
     reader.stop()
 
 
+ABOVE = "0x0FFFFFFFFFFFFFFF"
+
+
+@pytest.mark.parametrize("option", ["startingMark", "endingMark"])
+def test_a_mark_above_the_database_s_is_refused_by_its_option(lab, option):
+    """A later read would begin there, and what lands meanwhile would be in none."""
+    with pytest.raises(
+        SourceError, match=rf"{option} = {ABOVE} is above .*Next: latest, or a mark"
+    ):
+        batch(lab, **{option: ABOVE})
+
+
+def test_a_stream_that_begins_above_the_database_s_mark_is_no_matter_of_a_checkpoint(lab):
+    reader = StreamReader(lab.stream_options(startingMark=ABOVE))
+    with pytest.raises(SourceError, match=rf"startingMark = {ABOVE} is above"):
+        reader.initialOffset()
+    reader.stop()
+
+
+def test_a_beginning_above_the_end_is_refused(lab):
+    start, _, end = lab.mark(), lab.land(b"one"), lab.mark()
+    with pytest.raises(SourceError, match=rf"startingMark {end} is above endingMark {start}"):
+        batch(lab, startingMark=end, endingMark=start)
+    assert batch(lab, startingMark=start, endingMark=start) == [[]]
+
+
 def test_a_time_and_a_mark_are_one_too_many():
     given = {"server": "s", "database": "d", "schema": "audit"}
     both = {"startingMark": "latest", "startingTimestamp": "2031-05-01"}

@@ -131,6 +131,36 @@ def test_another_query_is_refused_a_name_that_is_taken(site):
         site.stream(reader="A", startingMark="latest").initialOffset()
 
 
+@pytest.mark.parametrize("same", ["LAKE", "Lake", "lake  "])
+def test_a_name_is_the_one_the_server_takes_it_for(site, same):
+    """Its collation passes over case, and SQL over blanks at the end."""
+    a = site.stream(reader="lake")
+    site.land(b"1")
+    a.commit(a.latestOffset(a.initialOffset()))
+    site.land(b"2")
+    with pytest.raises(SourceError, match=r"has acknowledged .*@forget = 1"):
+        site.stream(reader=same, startingMark="latest").initialOffset()
+    assert site.purge() == 1, "the second row is kept for lake"
+
+
+def test_a_checkpoint_of_one_schema_is_refused_for_another(lab):
+    """Both tables share the database's marks: rows below would pass for read."""
+    audit, orders = (
+        StreamReader(lab.stream_options()),
+        StreamReader(lab.stream_options(schema="orders")),
+    )
+    stored = audit.initialOffset()
+    for ask in (orders.latestOffset, lambda offset: orders.partitions(offset, offset)):
+        with pytest.raises(
+            SourceError, match=r"of schema audit, and this query reads orders.*Next"
+        ):
+            ask(stored)
+    whatever_case = StreamReader(lab.stream_options(schema="AUDIT"))
+    assert whatever_case.latestOffset(stored)["schema"] == "audit"
+    del stored["schema"]
+    assert audit.latestOffset(stored)["schema"] == "audit", "a checkpoint of an older version"
+
+
 def test_a_first_start_that_was_cut_off_is_no_other_query(site):
     site.land(b"1")
     first = site.stream(reader="A").initialOffset()
@@ -187,6 +217,34 @@ def test_what_went_behind_a_stream_without_a_reader_is_named_and_stops_it(site, 
     with caplog.at_level(logging.WARNING, "pyspark_servicebroker"):
         assert bodies(tolerant, first, end) == [b"3"]
     assert gone in caplog.text
+
+
+def test_what_went_is_named_although_nothing_has_landed_since(site, caplog):
+    """A nightly run would be green until the next row. It is told once, and passed with the option."""
+    a = site.stream()
+    first = a.initialOffset()
+    site.land(b"1", b"2")
+    assert site.purge(site.mark()) == 2
+    with pytest.raises(SourceError, match=rf"from mark {first['mark']} .* may be gone"):
+        a.latestOffset(first)
+    tolerant = site.stream(failOnDataLoss="false")
+    with caplog.at_level(logging.WARNING, "pyspark_servicebroker"):
+        behind = tolerant.latestOffset(first)
+        assert behind["mark"] == site.readers()["usp_PurgeLanding"]
+        assert tolerant.latestOffset(behind) == behind
+    assert caplog.text.count("may be gone") == 1
+    assert bodies(tolerant, first, behind) == []
+
+
+def test_a_new_query_begins_behind_what_is_gone_and_misses_nothing(site):
+    """Before Spark 4.2 the end of a first batch is asked for before its beginning."""
+    site.land(b"1")
+    site.purge(site.mark())
+    a = site.stream()
+    end = a.latestOffset()
+    assert a.initialOffset() == end and end["mark"] == site.readers()["usp_PurgeLanding"]
+    site.land(b"2")
+    assert bodies(a, end, a.latestOffset()) == [b"2"]
 
 
 def test_what_goes_between_planning_and_reading_is_seen_too(site):

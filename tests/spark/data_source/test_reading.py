@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
 
-from pyspark_servicebroker.read import BatchReader, RangePartition, range_of  # noqa: E402
+from pyspark_servicebroker.read import BatchReader, RangePartition  # noqa: E402
 from pyspark_servicebroker.stream import StreamReader  # noqa: E402
 from redial.spark.columns import COLUMNS  # noqa: E402
 from redial.spark.connect import SourceError  # noqa: E402
-from redial.spark.marks import Offset, StallWatch, refuse_another_database  # noqa: E402
+from redial.spark.marks import Offset, StallWatch, refuse_another_table  # noqa: E402
 from redial.spark.options import BatchReadOptions  # noqa: E402
 from redial.spark.parsing import parse  # noqa: E402
 from redial.spark.reading import Range, batches, read, to_arrow  # noqa: E402
@@ -189,10 +189,10 @@ def test_a_copy_with_another_broker_is_refused_by_name(lab, late, stream):
 
 
 def test_a_database_restored_to_an_earlier_time_is_refused_by_name():
-    before, after = Offset("G", 2000), Offset("G", 1000)
-    refuse_another_database(after, before)
+    before, after = Offset("G", "audit", 2000), Offset("G", "audit", 1000)
+    refuse_another_table(after, before)
     with pytest.raises(SourceError, match=r"0x00000000000007D0 is above.*restored to an earlier"):
-        refuse_another_database(before, after)
+        refuse_another_table(before, after)
 
 
 def test_an_offset_that_is_none_of_ours_is_refused():
@@ -286,15 +286,6 @@ def test_an_empty_range_is_one_partition_without_rows(lab):
     assert list(reader.read(part)) == []
     backwards = RangePartition(10, 5)
     assert list(reader.read(backwards)) == []
-
-
-def test_an_ending_mark_is_never_above_what_is_committed(lab):
-    highest = "0x" + "F" * 16
-    reader = BatchReader(
-        parse(BatchReadOptions, lab.options(startingMark=lab.mark(), endingMark=highest))
-    )
-    (part,) = reader.partitions()
-    assert range_of(part).end == int(lab.mark(), 16)
 
 
 def test_values_come_out_as_they_are(lab):
@@ -408,6 +399,6 @@ def test_a_server_that_is_away_is_named(lab):
 
 
 def test_offsets_are_plain_text_as_checkpoints_keep_them():
-    offset = Offset("G", 2001)
-    assert offset.to_dict() == {"broker": "G", "mark": "0x00000000000007D1"}
+    offset = Offset("G", "audit", 2001)
+    assert offset.to_dict() == {"broker": "G", "schema": "audit", "mark": "0x00000000000007D1"}
     assert Offset.of(offset.to_dict()) == offset == replace(offset)
