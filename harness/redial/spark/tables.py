@@ -24,8 +24,8 @@ DATE = "landed_date"
 """Partition column: the day of landing, UTC."""
 
 OWNER = "_landing"
-"""Directory inside a table with the query's id; readers and VACUUM pass over names that begin with
-_."""
+"""Directory inside a table with its query's id and its format; readers and VACUUM pass over names
+that begin with _."""
 
 PLAIN = frozenset({"timestampNtz", "vacuumProtocolCheck"})
 """Features of a Delta table whose rows are nevertheless those of its files."""
@@ -42,16 +42,20 @@ def dated(rows: DataFrame) -> DataFrame:
 class Table(ABC):
     """A directory that one query writes, batch by batch."""
 
+    form: str
+    """How its files are to be read."""
+
     def __init__(self, path: str) -> None:
         self.path = path.rstrip("/")
         self._owned: str | None = None
 
     def write(self, rows: DataFrame, query: Callable[[], str], batch: int) -> None:
         """Make the table hold this batch's rows once. query: asked for its id, once. Raises
-        PipelineError when the table is another query's."""
+        PipelineError when the table is another query's, of another format, or not where the query's
+        earlier batches are."""
         if self._owned is None:
             found = query()
-            self._claim(rows.sparkSession, found)
+            self._claim(rows.sparkSession, found, batch)
             self._owned = found
         self._write(dated(rows), self._owned, batch)
 
@@ -59,10 +63,19 @@ class Table(ABC):
     def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         """One batch; again with the same rows changes nothing."""
 
-    def _claim(self, spark: SparkSession, query: str) -> None:
-        owner = self._owner(spark)
-        if owner is None:
-            lines = spark.createDataFrame([(query,)], "query string").coalesce(1)
+    def _claim(self, spark: SparkSession, query: str, batch: int) -> None:
+        owner, _, form = self._owner(spark).partition(" ")
+        if not owner and batch > 0:  # batch 0 claims the table, with or without rows
+            raise PipelineError(
+                self.path,
+                f"has nothing of this checkpoint's batches up to {batch - 1}: it is another "
+                "directory, or it was removed",
+                "the directory they are in, or a backup of it; to land anew, an empty directory "
+                "and another checkpoint (docs/pipeline.md)",
+            )
+        if not owner:
+            self._refuse_what_is_there(spark)
+            lines = spark.createDataFrame([(f"{query} {self.form}",)], "owner string").coalesce(1)
             lines.write.mode("overwrite").text(f"{self.path}/{OWNER}")
         elif owner != query:
             raise PipelineError(
@@ -72,20 +85,46 @@ class Table(ABC):
                 "that query's checkpoint, or an empty directory; to go on after a lost checkpoint, "
                 "another directory and --starting-mark (docs/pipeline.md)",
             )
+        elif form not in ("", self.form):  # empty: an older version's
+            raise PipelineError(
+                self.path,
+                f"is a table of format {form}, and its readers would not see what is written as "
+                f"{self.form}",
+                f"--kind {form}, or another directory and another checkpoint",
+            )
 
-    def _owner(self, spark: SparkSession) -> str | None:
+    def _refuse_what_is_there(self, spark: SparkSession) -> None:  # noqa: B027 - Delta appends
+        """Raise PipelineError for files that this table's batches would overwrite."""
+
+    def _owner(self, spark: SparkSession) -> str:
+        """Its query and format; empty: nobody's yet."""
         from pyspark.errors import AnalysisException
 
         try:
             row = spark.read.text(f"{self.path}/{OWNER}").first()
         except AnalysisException:  # PATH_NOT_FOUND: nobody's yet
-            return None
-        return None if row is None else row[0]
+            return ""
+        return "" if row is None else str(row[0])
 
 
 class ParquetTable(Table):
     """PATH/batch=N/landed_date=D/*.parquet. A batch is whole when batch=N/_SUCCESS is there; a
     reader that looks before that may see a part of it."""
+
+    form = "parquet"
+
+    def _refuse_what_is_there(self, spark: SparkSession) -> None:
+        from pyspark.errors import AnalysisException
+
+        try:
+            spark.read.parquet(self.path).columns  # noqa: B018 - Spark Connect looks no earlier
+        except AnalysisException:  # no directory, or none of its files is Parquet
+            return
+        raise PipelineError(
+            self.path,
+            "has Parquet files, and nothing says of which query: its batches would be overwritten",
+            "an empty directory",
+        )
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         target = f"{self.path}/batch={batch}"
@@ -96,6 +135,8 @@ class DeltaTable(Table):
     """A Delta table written by delta-rs (PyPI's deltalake) through the driver: no jar, no cluster
     library. The transaction log holds (query, batch) with each commit, so a batch that is run again
     is passed over (F-451). Of two runs that write a batch at once, one fails."""
+
+    form = "delta"
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         from deltalake import CommitProperties, Transaction, write_deltalake
@@ -122,6 +163,8 @@ class DeltaTable(Table):
 
 class DeltaSparkTable(Table):
     """A Delta table written by delta-spark, where the cluster has it (its wheel has no jar)."""
+
+    form = "delta"
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> None:
         there = self._there(rows.sparkSession)

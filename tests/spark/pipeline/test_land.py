@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from redial.paths import ROOT
 from redial.spark import errors
 from redial.spark.errors import PipelineError
 from redial.spark.land import READER_LONGEST, Landed, Landing, follow, reader_of, start
-from redial.spark.tables import ParquetTable, table
+from redial.spark.tables import OWNER, ParquetTable, table
 from tests.sampling import full
 from tests.spark.pipeline.landing import (
     BATCHES,
@@ -160,14 +161,53 @@ def test_a_table_is_not_shared_by_queries(spark, source, tmp_path, kind):
     assert landed(spark, tmp_path / "t") == WHOLE
 
 
+def test_a_checkpoint_does_not_go_on_in_another_directory(spark, source, tmp_path, kind):
+    """Whether the first was removed or the second was meant: what it had landed would be missing."""
+    reader = stream(spark, source)
+    first = Landing(table(kind, str(tmp_path / "t")), stops("before the write", 1))
+    with pytest.raises(PipelineError):
+        follow(start(reader, first, f"{tmp_path}/checkpoint"))
+    second = Landing(table(kind, str(tmp_path / "u")))
+    with pytest.raises(PipelineError, match=r"nothing of this checkpoint's batches up to 0.*Next"):
+        follow(start(reader, second, f"{tmp_path}/checkpoint"))
+    assert not (tmp_path / "u").exists()
+    third = Landing(table(kind, str(tmp_path / "t")))
+    follow(start(reader, third, f"{tmp_path}/checkpoint"))
+    assert landed(spark, tmp_path / "t") == WHOLE
+
+
+@pytest.mark.parametrize(("one", "other"), [("parquet", "delta"), ("delta", "parquet")])
+def test_a_table_keeps_its_format(spark, source, tmp_path, one, other):
+    reader = stream(spark, source)
+    first = Landing(table(one, str(tmp_path / "t")), stops("before the write", 1))
+    with pytest.raises(PipelineError):
+        follow(start(reader, first, f"{tmp_path}/checkpoint"))
+    with pytest.raises(PipelineError, match=rf"is a table of format {one}.*Next: --kind {one}"):
+        second = Landing(table(other, str(tmp_path / "t")))
+        follow(start(reader, second, f"{tmp_path}/checkpoint"))
+
+
+def test_parquet_files_of_nobody_are_not_overwritten(spark, source, tmp_path):
+    """1 a query lands; 2 somebody removes its checkpoint and its mark in the table; 3 a new query,
+    whose batch 0 has other rows, is refused."""
+    follow(
+        start(stream(spark, source), Landing(table("parquet", f"{tmp_path}/t")), f"{tmp_path}/one")
+    )
+    shutil.rmtree(tmp_path / "t" / OWNER)
+    again = Landing(table("parquet", f"{tmp_path}/t"))
+    with pytest.raises(PipelineError, match=r"has Parquet files.*Next: an empty directory"):
+        follow(start(stream(spark, source), again, f"{tmp_path}/two"))
+    assert landed(spark, tmp_path / "t") == WHOLE
+
+
 def test_a_day_is_a_partition_whatever_the_sessions_time_zone(spark, source, tmp_path):
     spark.conf.set("spark.sql.session.timeZone", "America/Los_Angeles")
     try:
         rows = spark.read.schema(SCHEMA).parquet(f"{source}/*")
-        ParquetTable(str(tmp_path / "t")).write(rows, lambda: "query", 7)
+        ParquetTable(str(tmp_path / "t")).write(rows, lambda: "query", 0)
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-    days = {path.name: path for path in (tmp_path / "t" / "batch=7").glob("landed_date=*")}
+    days = {path.name: path for path in (tmp_path / "t" / "batch=0").glob("landed_date=*")}
     assert sorted(days) == ["landed_date=2026-03-01", "landed_date=2026-03-02"]
     first = spark.read.parquet(str(days["landed_date=2026-03-01"]))
     assert first.count() == 2 * ROWS
