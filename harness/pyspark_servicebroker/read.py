@@ -81,13 +81,18 @@ def occupied(connection: Any, options: Options, start: int, end: int, parts: int
         (count,) = connection.execute(f"SELECT COUNT_BIG(*) FROM {rows};").fetchone()
     if not count:
         return [Range(start, max(start, end))]
-    found = connection.execute(
-        "SELECT n.RowVersion FROM (SELECT l.RowVersion, "
-        f"ROW_NUMBER() OVER (ORDER BY l.RowVersion) AS Place FROM {rows}) AS n "
-        f"WHERE (n.Place - 1) % {-(-count // parts)} = 0 ORDER BY n.RowVersion;"
-    ).fetchall()
-    edges = [start, *(mark_of(mark) for (mark,) in found[1:]), end]
-    return [Range(*pair) for pair in pairwise(edges)]
+    share = -(-count // parts)
+    edges = [start]
+    while len(edges) < parts:  # each goes on where the last one was found
+        rest = range_condition(edges[-1], end, "l.RowVersion")
+        found = connection.execute(
+            f"SELECT l.RowVersion FROM {landing(options)} AS l WHERE {rest} "
+            f"ORDER BY l.RowVersion OFFSET {share} ROWS FETCH NEXT 1 ROW ONLY;"
+        ).fetchone()
+        if found is None:
+            break
+        edges.append(mark_of(found[0]))
+    return [Range(*pair) for pair in pairwise([*edges, end])]
 
 
 def refuse_other_schema(schema: StructType, columns: str | None) -> None:

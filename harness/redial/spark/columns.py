@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Column(NamedTuple):
@@ -64,6 +67,29 @@ def chosen(text: str | None) -> tuple[Column, ...]:
     if text is None:
         return COLUMNS
     return tuple(COLUMNS[NAMES.index(name)] for name in _split(text))
+
+
+def fetched(text: str | None) -> tuple[Column, ...]:
+    """The columns of a statement, in order: those that ``columns`` names, where a row is, and what
+    tells of its body."""
+    asked = chosen(text)
+    names = {"mark", *(column.name for column in asked)}
+    if "body" in names:
+        names |= {"conversation", "handle", "sequence", "body_bytes"}
+    return tuple(column for column in COLUMNS if column.name in names)
+
+
+def arrow_schema(columns: tuple[Column, ...]) -> pa.Schema:
+    """With exactly the types Spark asks for (4.2 refuses any other)."""
+    import pyarrow as pa
+
+    kinds = {
+        "binary": pa.binary(),
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+    return pa.schema([(column.name, kinds[column.kind]) for column in columns])
 
 
 def schema_of(columns: tuple[Column, ...]) -> str:

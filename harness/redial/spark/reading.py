@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from redial.spark.columns import COLUMNS, EXPRESSIONS, IDS, Column, chosen
+from redial.spark.arrow_fetch import LONGEST, fetched_by_arrow
+from redial.spark.columns import EXPRESSIONS, IDS, Column, arrow_schema, chosen, fetched
 from redial.spark.connect import READER, SourceError, close, explained, open_connection
 from redial.spark.marks import landing, present, unreadable
 from redial.spark.options import ReadOptions
-from redial.spark.ranges import range_condition
+from redial.spark.ranges import mark_of, range_condition
 from redial.spark.readers import known, refuse_loss
 from redial.spark.retrying import again, ask
 from redial.spark.where import where_condition
@@ -43,29 +44,23 @@ class Range:
     end: int
 
 
-def select(options: ReadOptions, part: Range) -> str:
-    """The statement of one range: a seek of the clustered key, no lock kept, no row written."""
+def select(options: ReadOptions, part: Range, longest: int | None = None) -> str:
+    """The statement of one range: a seek of the clustered key, no lock kept, no row written.
+
+    longest: bytes of a body that leaves the server; None: maxBodyBytes.
+    """
+    longest = options.max_body_bytes if longest is None else longest
     condition = range_condition(part.start, part.end, "l.RowVersion")
     condition += where_condition(options.where)
     return SELECT.format(
-        columns=", ".join(_expression(column.name, options) for column in fetched(options)),
+        columns=", ".join(_expression(column.name, longest) for column in fetched(options.columns)),
         table=landing(options),
         condition=condition,
     )
 
 
-def fetched(options: ReadOptions) -> tuple[Column, ...]:
-    """The columns of the statement: those asked for, where a row is, and what tells of its body."""
-    asked = chosen(options.columns)
-    names = {"mark", *(column.name for column in asked)}
-    if "body" in names:
-        names |= {"conversation", "handle", "sequence", "body_bytes"}
-    return tuple(column for column in COLUMNS if column.name in names)
-
-
-def _expression(name: str, options: ReadOptions) -> str:
+def _expression(name: str, longest: int) -> str:
     if name == "body":  # what is too long does not leave the server
-        longest = int(options.max_body_bytes)
         return f"CASE WHEN DATALENGTH(l.Body) > {longest} THEN NULL ELSE l.Body END"
     return EXPRESSIONS[name]
 
@@ -102,6 +97,8 @@ class _Rest:
         self.options = options
         self.part = part
         self.at = part.start
+        self.by_arrow = True
+        """Whether arrow-odbc may still be tried; once it has ended early, pyodbc reads the rest."""
         self.connection: Any = None
         self.found: Iterator[tuple[int, pa.RecordBatch]] | None = None
 
@@ -112,18 +109,33 @@ class _Rest:
         try:
             with explained(options, unreadable(options), READER):
                 if self.found is None:
-                    self.connection = open_connection(options)
-                    sql = select(options, Range(self.at, self.part.end))
-                    self.found = batches(self.connection.execute(sql), options)
+                    self.found = self._batches()
                 last, batch = next(self.found, (None, None))
                 if last is None:
-                    refuse_loss(options, self.part.start, known(self.connection, options))
+                    refuse_loss(options, self.part.start, known(self._connected(), options))
                 else:
                     self.at = last + 1
                 return batch
         except SourceError:
             self.close()
             raise
+
+    def _batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Those from ``at`` on, which ``next`` moves before it asks for another."""
+        options = self.options
+        if self.by_arrow:
+            self.by_arrow = False
+            longest = min(LONGEST, options.max_body_bytes)
+            sql = select(options, Range(self.at, self.part.end), longest)
+            if (yield from fetched_by_arrow(options, sql, longest)):
+                return
+        sql = select(options, Range(self.at, self.part.end))
+        yield from batches(self._connected().execute(sql), options)
+
+    def _connected(self) -> Any:
+        if self.connection is None:
+            self.connection = open_connection(self.options)
+        return self.connection
 
     def close(self) -> None:
         """The connection, if there is one; the next look makes another."""
@@ -134,9 +146,9 @@ class _Rest:
 
 def batches(cursor: Any, options: ReadOptions) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The cursor's rows as Arrow batches, bounded in rows and in bytes, each with its last mark."""
-    inside, asked = fetched(options), chosen(options.columns)
+    inside, asked = fetched(options.columns), chosen(options.columns)
     for rows in _blocks(cursor, options, [column.name for column in inside]):
-        yield int.from_bytes(rows[-1][0], "big"), to_arrow(rows, inside, asked)
+        yield mark_of(rows[-1][0]), to_arrow(rows, inside, asked)
 
 
 def _blocks(cursor: Any, options: ReadOptions, names: list[str]) -> Iterator[list[Any]]:
@@ -172,19 +184,14 @@ def to_arrow(
     values: dict[str, Sequence[Any]] = dict(
         zip([column.name for column in inside], zip(*rows, strict=True), strict=True)
     )
-    kinds = {
-        "binary": pa.binary(),
-        "string": pa.string(),
-        "bigint": pa.int64(),
-        "timestamp": pa.timestamp("us", tz="UTC"),
-    }
     for name in IDS:
         if name in values:
             values[name] = _texts(values[name])
     # datetime2 is without a zone: Arrow takes these for UTC, which they are by their names
-    arrays = [pa.array(values[column.name], kinds[column.kind]) for column in asked]
-    schema = pa.schema([(column.name, kinds[column.kind]) for column in asked])
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    schema = arrow_schema(asked)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(values[field.name], field.type) for field in schema], schema=schema
+    )
 
 
 def _texts(ids: Sequence[Any]) -> Sequence[str | None]:

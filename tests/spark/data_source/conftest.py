@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,19 @@ def lab() -> Iterator[Lab]:
 
     with BrokerProcess(seed=1) as broker:
         yield Lab(broker)
+
+
+@pytest.fixture(params=["arrow-odbc", "pyodbc"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How rows are fetched: by the first of the two alone, or as if that was not installed."""
+    from redial.spark import reading
+
+    if request.param == "pyodbc":
+        monkeypatch.setitem(sys.modules, "arrow_odbc", None)
+    else:
+        pytest.importorskip("arrow_odbc")
+        monkeypatch.setattr(reading, "batches", None)
+    return request.param
 
 
 @pytest.fixture

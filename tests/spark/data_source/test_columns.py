@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 
-from redial.spark.columns import COLUMNS, NAMES, wrong_columns
+from redial.spark.columns import COLUMNS, NAMES, fetched, wrong_columns
 from redial.spark.connect import SourceError
 from redial.spark.options import BatchReadOptions, OptionsError
 from redial.spark.parsing import parse
-from redial.spark.reading import Range, fetched, read, select, to_arrow
+from redial.spark.reading import Range, read, select, to_arrow
 
 pytestmark = pytest.mark.driver
 ALL = 2**63
@@ -43,7 +43,7 @@ def test_wrong_columns_are_told_with_what_else_is_wrong(lab):
         options(lab, "")
 
 
-def test_only_what_is_asked_for_is_fetched_and_comes_in_that_order(lab):
+def test_only_what_is_asked_for_is_fetched_and_comes_in_that_order(lab, way):
     start = lab.mark()
     conversation = lab.land(b"one", b"two")
     few = options(lab, "Sequence, `conversation`")
@@ -84,8 +84,8 @@ def test_a_body_alone_that_is_too_long_is_refused_by_the_name_of_its_message(lab
         list(read(strict, Range(int(start, 16), ALL)))
 
 
-def test_an_id_is_text_whatever_pyodbc_makes_of_it(lab):
-    inside = fetched(options(lab, "conversation"))
+def test_an_id_is_text_whatever_pyodbc_makes_of_it():
+    inside = fetched("conversation")
     one = uuid.UUID(int=255)
     for value in (one, str(one).upper()):
         (row,) = to_arrow([(b"", value)], inside, inside[1:]).to_pylist()

@@ -1,0 +1,86 @@
+"""A statement's rows as Arrow batches straight from the ODBC driver, where arrow-odbc is installed.
+
+It takes a third of the processor time: pyodbc makes a Python object of each value. Yet it is only a
+first try: what it cannot do, or fails at, pyodbc reads again, and tells what is wrong.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from redial.spark.columns import arrow_schema, chosen, fetched
+from redial.spark.connect import connection_string, hidden
+from redial.spark.options import ReadOptions
+from redial.spark.ranges import mark_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 2048
+LONGEST = 8000
+"""Rows of a batch, and bytes of a body that is fetched this way: each row has room for so many, 16 MB
+in all, and as much again for the batch behind it, which a thread of arrow-odbc fetches meanwhile."""
+
+log = logging.getLogger("pyspark_servicebroker")
+
+
+def fetched_by_arrow(
+    options: ReadOptions, sql: str, longest: int
+) -> Generator[tuple[int, pa.RecordBatch], None, bool]:
+    """Batches with their last marks. Returns whether that was all; if not, what is behind the last
+    one is still to be read.
+
+    sql: of the columns ``fetched`` names. longest: bytes of a body in it, at most LONGEST; it ends
+    before the first row whose body has more.
+    """
+    login = connection_string(options)
+    # Both would go to the driver in the machine's encoding; a token has no place there.
+    if options.access_token is not None or not (login + sql).isascii():
+        return False
+    try:
+        import arrow_odbc
+    except (ImportError, OSError):  # OSError: there is no libodbc
+        return False
+    try:
+        found = arrow_odbc.read_arrow_batches_from_odbc(
+            sql,
+            login,
+            batch_size=ROWS,
+            max_binary_size=LONGEST,
+            login_timeout_sec=options.login_timeout,
+            query_timeout_sec=options.query_timeout,
+            payload_text_encoding=arrow_odbc.TextEncoding.UTF16,
+        )
+        return (yield from _short_ones(found, options, longest))
+    except Exception as error:
+        log.info("pyodbc reads on after arrow-odbc's %s", hidden(str(error), options))
+        return False
+
+
+def _short_ones(
+    found: Any, options: ReadOptions, longest: int
+) -> Generator[tuple[int, pa.RecordBatch], None, bool]:
+    """As Spark asks for them, up to the first row whose body is too long."""
+    import pyarrow as pa
+
+    inside, asked = arrow_schema(fetched(options.columns)), arrow_schema(chosen(options.columns))
+    for raw in found:
+        arrays = [array.cast(kind) for array, kind in zip(raw.columns, inside.types, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=inside)
+        rows = _before_a_long_body(batch, longest)
+        if rows:
+            last = mark_of(batch.column("mark")[rows - 1].as_py())
+            yield last, batch.slice(0, rows).select(asked.names)
+        if rows < batch.num_rows:
+            return False
+    return True
+
+
+def _before_a_long_body(batch: pa.RecordBatch, longest: int) -> int:
+    """A number of rows."""
+    if "body" not in batch.schema.names:
+        return batch.num_rows
+    lengths = batch.column("body_bytes").to_pylist()
+    return next((row for row, length in enumerate(lengths) if length > longest), len(lengths))
