@@ -103,15 +103,11 @@ class Options(BaseModel):
     password: SecretStr | None = Field(
         default=None, min_length=1, description="the login's password"
     )
-    password_from: str | None = Field(
-        default=None, description=f"{PLACE} the password"
-    )
+    password_from: str | None = Field(default=None, description=f"{PLACE} the password")
     access_token: SecretStr | None = Field(
         default=None, min_length=1, description="token of Microsoft Entra ID, instead of a login"
     )
-    access_token_from: str | None = Field(
-        default=None, description=f"{PLACE} the token"
-    )
+    access_token_from: str | None = Field(default=None, description=f"{PLACE} the token")
     authentication: (
         Literal[
             "ActiveDirectoryDefault",

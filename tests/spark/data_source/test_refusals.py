@@ -52,7 +52,10 @@ def test_a_certificate_nobody_trusts_is_told_with_the_options_for_it(lab):
     ("words", "passes"),
     [
         ("SSL Provider: [error:0A000086:SSL routines::certificate verify failed:expired]", False),
-        ("SSL Provider: The certificate chain was issued by an authority that is not trusted.", False),
+        (
+            "SSL Provider: The certificate chain was issued by an authority that is not trusted.",
+            False,
+        ),
         ("SSL Provider: The target principal name is incorrect.", False),
         ("SSL Provider: An existing connection was forcibly closed by the remote host.", True),
         ("TCP Provider: Error code 0x2746", True),
