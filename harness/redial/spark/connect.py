@@ -18,6 +18,8 @@ from redial.spark.options import Options
 APP = "redial-spark"
 READER = "a login in the configuration's reader role"
 """What helps who may not read."""
+NAMED = 10
+"""Wrong messages that the server names, at most."""
 _HAS_DRIVER = re.compile(r"(?i)(^|;)\s*driver\s*=")
 _PORT = re.compile(r":(\d+)$")
 
@@ -59,10 +61,25 @@ _let_in: set[int] = set()
 """Hashes of the connection strings this process was let in with."""
 
 
+UNTRUSTED = re.compile(
+    "(?i)certificate verify failed"  # OpenSSL's words, with the reason behind them
+    "|certificate chain was issued by an authority that is not trusted"  # and Windows'
+    "|target principal name is incorrect|received certificate has expired"
+)
+"""A certificate that is refused stays refused. Other trouble of TLS may pass: a server that starts."""
+MISSPELT = re.compile(
+    "(?i)invalid value specified for connection string|neither DSN nor SERVER keyword supplied"
+    "|invalid file path for server certificate"
+)
+"""What the driver finds in the connection string itself; its SQLSTATE is that of a lost server."""
+
+
 def passing(error: BaseException, number: int | None) -> bool:
     """Whether a driver's error may be over by itself; with a number the server decides."""
     if number in PASSING:
         return True
+    if UNTRUSTED.search(str(error)) or MISSPELT.search(str(error)):
+        return False
     state = str(error.args[0]) if error.args else ""
     return state in LOST and not (number is not None and 18450 <= number <= 18488)
 
@@ -129,7 +146,7 @@ def open_connection(options: Options, autocommit: bool = True) -> Any:
         step = _way_in(number, text)
         passes = passing(error, number) or (number in STARTING and hash(text_of_it) in _let_in)
         raise SourceError(
-            f"{where}{who}: {hidden(text, options)} Next: {step}", number, passes
+            f"{where}{who}: {sentence(hidden(text, options))} Next: {step}", number, passes
         ) from None
     _let_in.add(hash(text_of_it))
     connection.timeout = options.query_timeout
@@ -138,11 +155,13 @@ def open_connection(options: Options, autocommit: bool = True) -> Any:
 
 def _way_in(number: int | None, text: str) -> str:
     """What helps when no connection comes about."""
-    if "certificate" in text.lower():
+    if UNTRUSTED.search(text):
         return (
             "hostNameInCertificate with the name the certificate has, or its authority among those "
             "this machine trusts; for a test server trustServerCertificate = true"
         )
+    if MISSPELT.search(text):
+        return "mend what the text names, in option odbc or in the option of that name"
     if number in (4060, 916):
         return "check option database, and that the login has a user in it"
     if number is not None and 18450 <= number <= 18488:
@@ -165,9 +184,33 @@ def told(error: BaseException, options: Options, doing: str, next_step: str) -> 
     next_step: for whatever has no step of its own; most often the role that lacks.
     """
     number, text = server_message(error)
+    text = brief(text)
     shown = f"Msg {number}: {text}" if number is not None else text
-    more = "" if "Next: " in text else f" Next: {_remedy(error, number, options) or next_step}"
-    return SourceError(f"{doing}: {hidden(shown, options)}{more}", number, passing(error, number))
+    shown = hidden(shown, options)
+    if "Next: " not in text:
+        shown = f"{sentence(shown)} Next: {_remedy(error, number, options) or next_step}"
+    return SourceError(f"{doing}: {shown}", number, passing(error, number))
+
+
+def brief(text: str) -> str:
+    """Of messages that are wrong in one way (50150), the first and how many more."""
+    head, *rows = re.split(r"(?=\bOrdinal \d+: )", text)
+    first: dict[str, str] = {}  # rule -> the first that breaks it
+    more: dict[str, int] = {}
+    for row in map(str.strip, rows):
+        rule = row.partition(": ")[2]
+        rule = next((known for known in first if known.startswith(rule)), rule)  # one cut off
+        more[rule] = more.get(rule, -1) + 1
+        first.setdefault(rule, row)
+    least = " at least" if len(rows) == NAMED else ""
+    told = (f"{first[r]} (And {n} more{least}.)" if n else first[r] for r, n in more.items())
+    return head + " ".join(told)
+
+
+def sentence(text: str) -> str:
+    """With its full stop, which a driver's own words often lack."""
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", ".)")) else text + "."
 
 
 def _remedy(error: BaseException, number: int | None, options: Options) -> str | None:

@@ -77,7 +77,7 @@ def secret_at(place: str) -> str:
     if kind == "env" and name:
         secret = os.environ.get(name)
         if secret is None:
-            raise ValueError(f"the driver's environment has no {name}")
+            raise ValueError(f"the driver's environment had no {name} when Spark started")
     elif kind == "file" and name:
         try:
             secret = Path(name).read_text(encoding="utf-8").rstrip("\r\n")

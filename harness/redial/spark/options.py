@@ -48,8 +48,19 @@ def _utc(value: datetime) -> datetime:
         raise ValueError("is no time") from None
 
 
+def _switch(value: object) -> object:
+    """Of the words that are allowed: pydantic takes on, y and 1 too."""
+    if isinstance(value, str) and value.lower() not in ("true", "false"):
+        raise ValueError("is neither")
+    return value
+
+
 Moment = Annotated[datetime, BeforeValidator(_moment), AfterValidator(_utc)]
 """As columns `landed` and `sent` are: UTC."""
+Switch = Annotated[bool, BeforeValidator(_switch)]
+
+
+PLACE = "env:NAME (set before Spark starts) or file:PATH, where the driver finds"
 
 
 class OptionsError(ValueError):
@@ -78,21 +89,25 @@ class Options(BaseModel):
         default=None, pattern=SERVER, description="host, host,port or host:port"
     )
     database: str | None = Field(
-        default=None, min_length=1, max_length=128, description="name of a database"
+        default=None,
+        min_length=1,
+        max_length=128,
+        description="name of a database, 1 to 128 characters",
     )
-    user: str | None = Field(default=None, min_length=1, max_length=128, description="login name")
+    user: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=128,
+        description="login name, 1 to 128 characters",
+    )
     password: SecretStr | None = Field(
         default=None, min_length=1, description="the login's password"
     )
-    password_from: str | None = Field(
-        default=None, description="env:NAME or file:PATH, where the driver finds the password"
-    )
+    password_from: str | None = Field(default=None, description=f"{PLACE} the password")
     access_token: SecretStr | None = Field(
         default=None, min_length=1, description="token of Microsoft Entra ID, instead of a login"
     )
-    access_token_from: str | None = Field(
-        default=None, description="env:NAME or file:PATH, where the driver finds the token"
-    )
+    access_token_from: str | None = Field(default=None, description=f"{PLACE} the token")
     authentication: (
         Literal[
             "ActiveDirectoryDefault",
@@ -108,7 +123,7 @@ class Options(BaseModel):
         "ActiveDirectoryPassword, ActiveDirectoryServicePrincipal; none: a SQL login",
     )
     encrypt: Literal["yes", "no", "strict"] = Field(default="yes", description="yes, no, strict")
-    trust_server_certificate: bool = Field(default=False, description="true, false")
+    trust_server_certificate: Switch = Field(default=False, description="true, false")
     host_name_in_certificate: str | None = Field(
         default=None,
         pattern=HOST,
@@ -126,7 +141,7 @@ class Options(BaseModel):
         alias="schema",
         min_length=1,
         max_length=128,
-        description="schema of the configuration, as in sql/configs",
+        description="schema of the configuration, as in sql/configs, 1 to 128 characters",
     )
     login_timeout: int = Field(default=30, ge=1, le=600, description="seconds, 1 to 600")
     retry_seconds: int = Field(
@@ -239,7 +254,7 @@ class ReadOptions(Options):
         description="names of columns, with commas between them; none: all. Others are not fetched",
     )
     where: str | None = Field(default=None, min_length=1, description=RULE)
-    fail_on_data_loss: bool = Field(
+    fail_on_data_loss: Switch = Field(
         default=True,
         description="true, false; true: fails when rows between the marks were removed",
     )
@@ -292,7 +307,8 @@ class StreamReadOptions(ReadOptions):
         default=None,
         min_length=1,
         max_length=128,
-        description="name under which usp_AcknowledgeLanding is told how far this stream is",
+        description="name under which usp_AcknowledgeLanding is told how far this stream is, 1 to 128 "
+        "characters",
     )
     stalled_mark: Literal["warn", "fail"] = Field(default="warn", description="warn, fail")
     stall_seconds: int = Field(default=60, ge=1, le=86_400, description="seconds, 1 to 86400")
@@ -309,14 +325,20 @@ class StreamReadOptions(ReadOptions):
 class WriteOptions(Options):
     """Of ``df.write`` and ``df.writeStream``."""
 
-    from_service: str = Field(min_length=1, max_length=256, description="services.initiator")
-    to_service: str = Field(min_length=1, max_length=256, description="services.target")
-    contract: str = Field(min_length=1, max_length=128, description="contract.name")
+    from_service: str = Field(
+        min_length=1, max_length=256, description="services.initiator, 1 to 256 characters"
+    )
+    to_service: str = Field(
+        min_length=1, max_length=256, description="services.target, 1 to 256 characters"
+    )
+    contract: str = Field(
+        min_length=1, max_length=128, description="contract.name, 1 to 128 characters"
+    )
     message_type: str | None = Field(
         default=None,
         min_length=1,
         max_length=256,
-        description="one of message_types, for rows without a column type",
+        description="one of message_types, 1 to 256 characters, for rows without a column type",
     )
     batch_rows: int = Field(
         default=1000, ge=1, le=100_000, description="messages of one usp_SendBatch, 1 to 100000"
@@ -370,7 +392,8 @@ class BatchWriteOptions(WriteOptions):
         default=None,
         min_length=1,
         max_length=128,
-        description="name of this job, the same when it is run again; none: at least once",
+        description="name of this job, 1 to 128 characters, the same when it is run again; none: at "
+        "least once",
     )
 
 

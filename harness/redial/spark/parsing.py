@@ -83,14 +83,21 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
 
 
 def parse_either(models: tuple[type[Model], ...], given: Mapping[str, str]) -> Model:
-    """The options of whichever use they are right for. Raises the OptionsError with the fewest."""
+    """The options of whichever use they are right for. Raises OptionsError of the use that has most
+    of the names; of two that have as many, the one with fewer problems."""
     refused = []
     for model in models:
         try:
             return parse(model, given)
         except OptionsError as error:
-            refused.append(error)
-    raise min(refused, key=lambda error: len(error.problems))
+            refused.append((_strangers(model, given), len(error.problems), error))
+    raise min(refused, key=lambda one: one[:2])[2]
+
+
+def _strangers(model: type[Options], given: Mapping[str, str]) -> int:
+    """How many names the use does not have: a wrong value is no reason to think of another."""
+    own = {name.lower() for name in described(model)}
+    return sum(key.lower() not in own for key in given)
 
 
 def _typed(model: type[Options], values: dict[str, Any], bad: set[Any]) -> dict[str, Any]:
@@ -135,8 +142,8 @@ def _unknown(key: str, model: type[Options]) -> str:
     for names in ({name.lower(): name for name in own}, everywhere):
         if meant is None and (close := get_close_matches(key.lower(), names, n=1)):
             meant = names[close[0]]
-    hint = f" (did you mean {meant}?)" if meant else ""
-    return f"{key}: there is no such option{hint}; allowed: {', '.join(own)}"
+    rest = f"did you mean {meant}?" if meant else f"allowed: {', '.join(own)}"
+    return f"{key}: there is no such option; {rest}"
 
 
 def _lines(wrong: Any, allowed: dict[str, str]) -> list[str]:

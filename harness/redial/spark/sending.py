@@ -287,8 +287,14 @@ class _Sender:
             229: "add the login to the configuration's sender role",
             1222: "look who holds the ledger's row or the dialog (sys.dm_tran_locks), or a larger "
             "lockTimeout",
+            50101: "write again, or deploy with a larger pool.size",
             50102: "write again after usp_OpenGate",
+            50150: "correct the rows, or option messageType, and write again",
         }
+        otherwise = (
+            "mend what the text names, then run it again (with the same jobId, or the stream's "
+            "checkpoint, nothing is sent twice)"
+        )
         number = told(error, self.options, "", "").number
-        next_step = steps.get(number or 0, "docs/errors.md")
+        next_step = steps.get(number or 0, otherwise)
         return told(error, self.options, f"{self.piece} was not sent", next_step)

@@ -150,9 +150,14 @@ def test_a_secret_that_cannot_be_found_is_told_with_the_place(monkeypatch, tmp_p
         (line,) = problems(BatchReadOptions, SERVER | {"user": "u", "passwordFrom": place})
         return line
 
-    rule = "; allowed: env:NAME or file:PATH, where the driver finds the password"
+    rule = (
+        "; allowed: env:NAME (set before Spark starts) or file:PATH, where the driver finds the "
+        "password"
+    )
     head = "passwordFrom: "
-    assert told("env:NOT_SET") == f"{head}the driver's environment has no NOT_SET{rule}"
+    assert told("env:NOT_SET") == (
+        f"{head}the driver's environment had no NOT_SET when Spark started{rule}"
+    )
     assert told("env:EMPTY") == f"{head}env:EMPTY is empty{rule}"
     assert "No such file" in told(f"file:{tmp_path}/none") and "UTF-8" in told(
         f"file:{tmp_path}/binary"

@@ -16,7 +16,7 @@ from redial.spark.options import (
     StreamReadOptions,
     WriteOptions,
 )
-from redial.spark.parsing import EVERY, described, parse
+from redial.spark.parsing import EVERY, described, parse, parse_either
 
 SECRET = "hunter2};PWD=x"
 READ = {
@@ -61,7 +61,7 @@ def test_all_that_is_wrong_is_named_together_with_rule_and_allowed_values():
         "stalledMark",
         "maxMessagesPerTrigger",
     }
-    assert all("; allowed: " in line for line in found)
+    assert all("; allowed: " in line or "; did you mean " in line for line in found)
     assert "numPartitions: is not allowed so; allowed: 1 to 1024" in found
     assert any(line.startswith("jobId: is an option of df.write") for line in found)
 
@@ -80,7 +80,7 @@ def test_all_that_is_wrong_is_named_together_with_rule_and_allowed_values():
 def test_an_unknown_option_is_told_with_the_one_that_was_meant(typed, meant):
     found = problems(BatchReadOptions, READ | {typed: SECRET})
     assert len(found) == 1
-    assert found[0].startswith(f"{typed}: there is no such option (did you mean {meant}?); allowed")
+    assert found == [f"{typed}: there is no such option; did you mean {meant}?"]
 
 
 def test_an_option_like_no_other_is_told_without_a_guess():
@@ -96,6 +96,43 @@ def test_names_are_taken_in_any_case_as_spark_passes_them():
 @pytest.mark.parametrize("model", EVERY)
 def test_every_option_says_what_is_allowed(model):
     assert all(described(model).values())
+
+
+@pytest.mark.parametrize("model", EVERY)
+def test_every_option_says_how_long_it_may_be(model):
+    for name, field in model.model_fields.items():
+        longest = next((m.max_length for m in field.metadata if hasattr(m, "max_length")), None)
+        assert longest is None or f"1 to {longest} characters" in field.description, name
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"maxMessagesPerTrigger": "0"},
+        {"stalledMark": "x"},
+        {"reader": ""},
+        {"reader": "x" * 129},
+        {"maxBytesPerTrigger": "-1", "stallSeconds": "x"},
+        {"stallSeconds": "x", "endingMarks": "latest"},
+        {"endingMark": "never"},
+        {"endingTimestamp": "soon", "numPartitions": "0"},
+    ],
+)
+def test_a_wrong_value_is_told_as_that_of_the_use_that_has_the_option(wrong):
+    """Spark does not say at load() whether a batch or a stream will be read."""
+    with pytest.raises(OptionsError) as caught:
+        parse_either((BatchReadOptions, StreamReadOptions), READ | wrong)
+    assert {line.split(":")[0] for line in caught.value.problems} == set(wrong)
+    assert "is an option of" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["trustServerCertificate", "failOnDataLoss"])
+def test_a_switch_takes_the_words_that_are_named_and_no_others(name):
+    for word in ("true", "FALSE"):
+        parse(BatchReadOptions, READ | {name: word})
+    for word in ("yes", "1", "on", ""):
+        (line,) = problems(BatchReadOptions, READ | {name: word})
+        assert line.startswith(f"{name}: is not allowed so; allowed: true, false")
 
 
 def test_a_connection_is_told_in_one_way():

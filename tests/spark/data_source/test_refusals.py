@@ -5,7 +5,14 @@ from __future__ import annotations
 import pyodbc
 import pytest
 
-from redial.spark.connect import SourceError, explained, open_connection, told
+from redial.spark.connect import (
+    SourceError,
+    brief,
+    explained,
+    open_connection,
+    passing,
+    told,
+)
 from redial.spark.marks import present
 from redial.spark.options import BatchReadOptions
 from redial.spark.parsing import parse
@@ -35,8 +42,61 @@ def test_a_right_that_lacks_is_told_with_the_role_that_has_it(lab):
 
 def test_a_certificate_nobody_trusts_is_told_with_the_options_for_it(lab):
     options = read_options(lab, trustServerCertificate="false")
-    with pytest.raises(SourceError, match=r"Next: hostNameInCertificate .*trustServerCertificate"):
+    said = r"\)\. Next: hostNameInCertificate .*trustServerCertificate"
+    with pytest.raises(SourceError, match=said) as told:
         open_connection(options)
+    assert not told.value.passing
+
+
+@pytest.mark.parametrize(
+    ("words", "passes"),
+    [
+        ("SSL Provider: [error:0A000086:SSL routines::certificate verify failed:expired]", False),
+        (
+            "SSL Provider: The certificate chain was issued by an authority that is not trusted.",
+            False,
+        ),
+        ("SSL Provider: The target principal name is incorrect.", False),
+        ("SSL Provider: An existing connection was forcibly closed by the remote host.", True),
+        ("TCP Provider: Error code 0x2746", True),
+    ],
+)
+def test_of_the_trouble_of_tls_only_a_refused_certificate_is_for_ever(words, passes):
+    error = pyodbc.OperationalError("08001", f"[08001] [Microsoft][ODBC Driver 18]{words} (-1)")
+    assert passing(error, None) is passes
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"password": "wr0ng!word"}, "Next: check user and password"),
+        ({"database": "no_such"}, "Next: check option database"),
+        ({"odbc": "Driver=/no/such.so;Server=127.0.0.1,{port}"}, "file not found. Next: "),
+        ({"odbc": "Database=lab"}, "keyword supplied. Next: mend what the text names"),
+        ({"odbc": "Server=127.0.0.1,{port};Encrypt=maybe"}, "'Encrypt'. Next: mend what"),
+    ],
+)
+def test_what_stays_wrong_however_often_it_is_tried_is_not_waited_for(lab, more, said):
+    given = lab.options(**{k: v.format(port=lab.broker.port) for k, v in more.items()})
+    if "odbc" in more:
+        given = {k: v for k, v in given.items() if k in ("odbc", "user", "password", "schema")}
+    with pytest.raises(SourceError) as told:
+        open_connection(parse(BatchReadOptions, given))
+    assert said in str(told.value) and not told.value.passing
+
+
+def test_a_server_that_does_not_answer_is_told_in_whole_sentences(lab):
+    options = read_options(lab, server="127.0.0.1:1", loginTimeout="1")
+    with pytest.raises(SourceError, match=r"\w\. Next: check server") as told:
+        open_connection(options)
+    assert told.value.passing
+
+
+def test_messages_that_are_wrong_in_one_way_are_counted_and_one_is_shown():
+    many = " ".join(f"Ordinal {n}: is wrong." for n in range(9)) + " Ordinal 9: is wr"
+    assert brief(f"No. {many}") == "No. Ordinal 0: is wrong. (And 9 more at least.)"
+    assert brief("Ordinal 1: a. Ordinal 2: b.") == "Ordinal 1: a. Ordinal 2: b."
+    assert brief("nothing of that kind") == "nothing of that kind"
 
 
 def test_a_login_the_server_refuses_is_told_by_name_without_its_password(lab):

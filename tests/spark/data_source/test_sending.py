@@ -134,6 +134,16 @@ def test_message_ids_travel_and_the_target_drops_a_repeat_of_another_job(lab, pi
     assert lab.rows("SELECT MessageId FROM etl.Landing WHERE Body = 0x31;") == [(ids[1],)]
 
 
+def test_rows_that_are_wrong_in_one_way_are_told_once_with_their_number(lab, piece):
+    rows = [Message("nonsense", b"a", key="k" if n == 1 else None) for n in range(4)]
+    with pytest.raises(SourceError, match="50150") as caught:
+        send_partition(lab.write_options(), piece, rows)
+    said = str(caught.value)
+    assert said.count("MessageType must be") == said.count("MessageKey must be") == 1
+    assert "event'. (And 3 more.) Ordinal 1: MessageKey" in said
+    assert said.endswith("Next: correct the rows, or option messageType, and write again")
+
+
 def test_a_wrong_key_is_refused_by_its_ordinal_and_nothing_is_sent(lab, piece):
     rows = [Message(TYPE, b"a"), Message(TYPE, b"b", key="k")]
     with pytest.raises(SourceError, match=r"50150.*Ordinal 1: MessageKey must be NULL"):
