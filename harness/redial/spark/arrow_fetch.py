@@ -33,7 +33,7 @@ def fetched_by_arrow(
     one is still to be read.
 
     sql: of the columns ``fetched`` names. longest: bytes of a body in it, at most LONGEST; it ends
-    before the first row whose body has more.
+    before the first row whose body has more, or whose text may be other than the server's.
     """
     login = connection_string(options)
     # Both would go to the driver in the machine's encoding; a token has no place there.
@@ -53,23 +53,23 @@ def fetched_by_arrow(
             query_timeout_sec=options.query_timeout,
             payload_text_encoding=arrow_odbc.TextEncoding.UTF16,
         )
-        return (yield from _short_ones(found, options, longest))
+        return (yield from _plain_ones(found, options, longest))
     except Exception as error:
         log.info("pyodbc reads on after arrow-odbc's %s", hidden(str(error), options))
         return False
 
 
-def _short_ones(
+def _plain_ones(
     found: Any, options: ReadOptions, longest: int
 ) -> Generator[tuple[int, pa.RecordBatch], None, bool]:
-    """As Spark asks for them, up to the first row whose body is too long."""
+    """As Spark asks for them, up to the first row that is not read this way."""
     import pyarrow as pa
 
     inside, asked = arrow_schema(fetched(options.columns)), arrow_schema(chosen(options.columns))
     for raw in found:
         arrays = [array.cast(kind) for array, kind in zip(raw.columns, inside.types, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=inside)
-        rows = _before_a_long_body(batch, longest)
+        rows = _before_the_odd(batch, longest)
         if rows:
             last = mark_of(batch.column("mark")[rows - 1].as_py())
             yield last, batch.slice(0, rows).select(asked.names)
@@ -78,9 +78,14 @@ def _short_ones(
     return True
 
 
-def _before_a_long_body(batch: pa.RecordBatch, longest: int) -> int:
-    """A number of rows."""
-    if "body" not in batch.schema.names:
-        return batch.num_rows
-    lengths = batch.column("body_bytes").to_pylist()
-    return next((row for row, length in enumerate(lengths) if length > longest), len(lengths))
+def _before_the_odd(batch: pa.RecordBatch, longest: int) -> int:
+    """Rows before the first that pyodbc has to read: its body is too long, or a text has U+FFFD, which
+    half of a surrogate pair becomes here."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    odd = [pc.match_substring(c, "\ufffd") for c in batch.columns if c.type == pa.string()]
+    if "body" in batch.schema.names:
+        odd.append(pc.greater(batch.column("body_bytes"), longest))
+    found = [pc.index(rows, True).as_py() for rows in odd]
+    return min((row for row in found if row >= 0), default=batch.num_rows)

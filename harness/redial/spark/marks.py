@@ -142,7 +142,7 @@ def refuse_another_table(stored: Offset, now: Offset) -> None:
             f"the checkpoint's mark {mark_literal(stored.mark)} is above the database's "
             f"{mark_literal(now.mark)}: it was restored to an earlier time, and rows that were "
             "read may be gone or come again with other numbers. Next: a new checkpointLocation, "
-            "and compare what has landed since (docs/spark.md, restored databases)"
+            "and compare what has landed since"
         )
 
 

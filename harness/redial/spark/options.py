@@ -110,7 +110,6 @@ class Options(BaseModel):
     access_token_from: str | None = Field(default=None, description=f"{PLACE} the token")
     authentication: (
         Literal[
-            "ActiveDirectoryDefault",
             "ActiveDirectoryIntegrated",
             "ActiveDirectoryMSI",
             "ActiveDirectoryPassword",
@@ -119,7 +118,7 @@ class Options(BaseModel):
         | None
     ) = Field(
         default=None,
-        description="ActiveDirectoryDefault, ActiveDirectoryIntegrated, ActiveDirectoryMSI, "
+        description="ActiveDirectoryIntegrated, ActiveDirectoryMSI, "
         "ActiveDirectoryPassword, ActiveDirectoryServicePrincipal; none: a SQL login",
     )
     encrypt: Literal["yes", "no", "strict"] = Field(default="yes", description="yes, no, strict")

@@ -85,6 +85,16 @@ def test_from_a_long_body_on_pyodbc_reads_the_rest(lab, by_pyodbc, monkeypatch, 
     assert len(by_pyodbc) == (max(lengths) > 10)
 
 
+def test_from_a_text_that_may_be_another_on_pyodbc_reads_the_rest(lab, by_pyodbc, monkeypatch):
+    """Half of a surrogate pair is U+FFFD here: no key may become another's."""
+    monkeypatch.setattr(arrow_fetch, "ROWS", 2)
+    start = lab.mark()
+    for number, key in enumerate(["a", None, "a\ufffdb", "c"]):
+        lab.sa.execute(ROW, uuid.uuid4(), number, "event", b"x", "2026-01-01", key, None, None)
+    assert [row["key"] for row in rows(options(lab), start)] == ["a", None, "a\ufffdb", "c"]
+    assert len(by_pyodbc) == 1
+
+
 def test_a_fetch_that_is_cut_goes_on_behind_its_last_row(lab, by_pyodbc, monkeypatch):
     """1 a batch is read; 2 the wire is cut; 3 the other rows, each once."""
     monkeypatch.setattr(arrow_fetch, "ROWS", 50)
