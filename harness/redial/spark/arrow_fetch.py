@@ -82,8 +82,9 @@ def _before_the_odd(batch: pa.RecordBatch, longest: int) -> int:
     """Rows before the first that pyodbc has to read: its body is too long, or a text has U+FFFD, which
     half of a surrogate pair becomes here."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+    import pyarrow.compute
 
+    pc: Any = pyarrow.compute  # its functions are made when it is imported
     odd = [pc.match_substring(c, "\ufffd") for c in batch.columns if c.type == pa.string()]
     if "body" in batch.schema.names:
         odd.append(pc.greater(batch.column("body_bytes"), longest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 
 import pytest
@@ -59,6 +60,7 @@ def test_only_what_is_asked_for_is_fetched_and_comes_in_that_order(lab, way):
 def test_without_its_mark_a_row_is_still_given_once_after_a_cut(lab, monkeypatch):
     from redial.spark import reading, retrying
 
+    monkeypatch.setitem(sys.modules, "arrow_odbc", None)  # its cuts: test_arrow_fetch.py
     monkeypatch.setattr(reading, "BATCH_ROWS", 2)
     monkeypatch.setattr(retrying, "sleep", lambda _: None)
     start = lab.mark()
