@@ -96,6 +96,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, str]:
         """Where a query without a checkpoint begins."""
         first = self._beginning(self._present())
+        if self.last is not None:  # Spark 4.0 and 4.1 have an end already, perhaps below
+            first = replace(first, mark=min(first.mark, self.last.mark))
         # With a reader nothing at or above it is purged from now on.
         first = replace(first, mark=claim(self._connected(), self.options, first.mark))
         self.last = self.last or first
@@ -114,7 +116,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._watch(now)
         end = self._end(begin, now, limit)
         if end == begin.mark:
-            end = self._behind_what_is_gone(end)
+            end = self._behind_what_is_gone(end, self._readable(now))
         self.last = replace(now, mark=end)
         return self.last.to_dict()
 
@@ -152,7 +154,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         now = self._present()
         for offset in (first, last):
             refuse_another_table(offset, now)
-        keep(self._connected(), self.options, first.mark)
+        if first.mark < last.mark:  # Spark 4.0 and 4.1 ask for none where a killed batch was to end
+            keep(self._connected(), self.options, first.mark)
         self.last = last if self.last is None or last.mark > self.last.mark else self.last
         parts = occupied(
             self._connected(), self.options, first.mark, last.mark, self.options.num_partitions
@@ -196,11 +199,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         purged = known(self._connected(), self.options)
         return replace(first, mark=begins(self.options, first.mark, purged))
 
-    def _behind_what_is_gone(self, mark: int) -> int:
-        """Where no row is left: a purge that went further has taken some, and no batch would tell."""
+    def _behind_what_is_gone(self, mark: int, looked: int) -> int:
+        """Where no row is left below ``looked``: a purge that went further has taken some, and no batch
+        would tell."""
         purged = known(self._connected(), self.options)
         refuse_loss(self.options, mark, purged)
-        return max(mark, purged.gone)
+        return max(mark, min(purged.gone, looked))
 
     def _readable(self, now: Offset) -> int:
         """Rows below are committed, and AvailableNow wants them."""

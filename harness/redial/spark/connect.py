@@ -215,6 +215,11 @@ def sentence(text: str) -> str:
 
 def _remedy(error: BaseException, number: int | None, options: Options) -> str | None:
     """What helps with errors that mean the same whatever was being done."""
+    if isinstance(error, UnicodeDecodeError):
+        return (
+            "correct the text that has half of a surrogate pair (UPDATE), or leave its column out with "
+            "option columns"
+        )
     if number in (208, 2812):  # no such table, no such procedure
         return (
             f"check options database and schema ({options.schema_name}); where they are right, the "

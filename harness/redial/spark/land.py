@@ -26,7 +26,7 @@ from redial.spark.tables import KINDS, Table, table
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from redial.spark.options import StreamReadOptions
@@ -52,7 +52,7 @@ class Landing:
     def land(self, rows: DataFrame, batch: int, checkpoint: str) -> None:
         """One micro-batch, with one action: Spark reads the source anew for each."""
         rows = self.hook("before the write", batch, rows)
-        self.target.write(rows, lambda: query_of(rows, checkpoint), batch)
+        self.target.write(rows, lambda: query_of(rows.sparkSession, checkpoint), batch)
         self.hook("after the write", batch, rows)
 
 
@@ -86,10 +86,10 @@ class Landed:
             self.say(f"batch {self.seen} written: {rows:,} rows{still}")
 
 
-def query_of(rows: DataFrame, checkpoint: str) -> str:
+def query_of(spark: SparkSession, checkpoint: str) -> str:
     """The id under which a checkpoint knows its query; a restart keeps it. Spark writes it there
     before the first batch, and each session can read it, over Connect too."""
-    line = rows.sparkSession.read.text(f"{checkpoint}/metadata").first()
+    line = spark.read.text(f"{checkpoint}/metadata").first()
     if line is None:
         raise PipelineError(
             f"{checkpoint}/metadata", "is empty, so nobody can tell whose the table is", "a backup"
@@ -107,6 +107,7 @@ def start(
     """
     from pyspark.errors import PySparkException
 
+    look_at_table(source.sparkSession, landing.target, checkpoint)
     writer = source.writeStream.queryName("redial-landing").option("checkpointLocation", checkpoint)
     writer = (
         writer.trigger(availableNow=True)
@@ -117,6 +118,19 @@ def start(
         return writer.foreachBatch(batch_function(landing, checkpoint)).start()
     except PySparkException as error:  # over Connect the server starts a process here, or cannot
         raise stopped(error) from None
+
+
+def look_at_table(spark: SparkSession, target: Table, checkpoint: str) -> None:
+    """Raise PipelineError where a checkpoint would go on in a table that is not its own, before the
+    server is told of a reader."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        query = query_of(spark, checkpoint)
+        begun = spark.read.text(f"{checkpoint}/commits").first() is not None
+    except AnalysisException:  # no checkpoint yet, or no batch of it
+        return
+    target.refuse_another(spark, query, begun)
 
 
 def stopped(error: PySparkException) -> PipelineError:

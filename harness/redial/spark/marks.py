@@ -80,7 +80,7 @@ def starting(connection: Any, options: ReadOptions, now: Offset) -> Offset:
     SourceError."""
     moment = options.starting_timestamp
     if moment is None:
-        return replace(now, mark=_named("startingMark", options.starting_mark, now))
+        return replace(now, mark=_named(options, "startingMark", options.starting_mark, now))
     found = _landed(connection, options, now, f"l.LandedUtc >= {time_literal(moment)}", "ASC")
     return now if found is None else replace(now, mark=found)
 
@@ -90,12 +90,12 @@ def ending(connection: Any, options: BatchReadOptions, now: Offset) -> int:
     ``endingTimestamp``. Raises SourceError."""
     moment = options.ending_timestamp
     if moment is None:
-        return _named("endingMark", options.ending_mark, now)
+        return _named(options, "endingMark", options.ending_mark, now)
     found = _landed(connection, options, now, f"l.LandedUtc < {time_literal(moment)}", "DESC")
     return LOWEST if found is None else found + 1
 
 
-def _named(option: str, word: str, now: Offset) -> int:
+def _named(options: Options, option: str, word: str, now: Offset) -> int:
     """Earliest, latest, or a mark: rows above the one of now are still to come, and a read that said
     it had been there would lose them."""
     if word == "latest":
@@ -104,8 +104,9 @@ def _named(option: str, word: str, now: Offset) -> int:
     if mark > now.mark:
         raise SourceError(
             f"{option} = {mark_literal(mark)} is above the database's mark {mark_literal(now.mark)}: "
-            "rows up to it may still come, or it is another database's, or this one was restored to an "
-            "earlier time. Next: latest, or a mark of this database"
+            "rows up to it may still come (a secondary may be behind), or it is another database's, or "
+            "this one was restored to an earlier time. Next: latest, or a mark of this database",
+            passing=options.application_intent == "ReadOnly",
         )
     return mark
 

@@ -98,7 +98,7 @@ class _Rest:
         self.part = part
         self.at = part.start
         self.by_arrow = True
-        """Whether arrow-odbc may still be tried; once it has ended early, pyodbc reads the rest."""
+        """Whether arrow-odbc may still be tried; what it has left, pyodbc reads."""
         self.connection: Any = None
         self.found: Iterator[tuple[int, pa.RecordBatch]] | None = None
 
@@ -127,8 +127,8 @@ class _Rest:
             self.by_arrow = False
             longest = min(LONGEST, options.max_body_bytes)
             sql = select(options, Range(self.at, self.part.end), longest)
-            if (yield from fetched_by_arrow(options, sql, longest)):
-                return
+            yield from fetched_by_arrow(options, sql, longest)
+        # Behind the last row, also where there is none: no block's end is taken for the range's.
         sql = select(options, Range(self.at, self.part.end))
         yield from batches(self._connected().execute(sql), options)
 

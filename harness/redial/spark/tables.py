@@ -64,20 +64,28 @@ class Table(ABC):
         """One batch; again with the same rows changes nothing."""
 
     def _claim(self, spark: SparkSession, query: str, batch: int) -> None:
-        owner, _, form = self._owner(spark).partition(" ")
-        if not owner and batch > 0:  # batch 0 claims the table, with or without rows
-            raise PipelineError(
-                self.path,
-                f"has nothing of this checkpoint's batches up to {batch - 1}: it is another "
-                "directory, or it was removed",
-                "the directory they are in, or a backup of it; to land anew, an empty directory "
-                "and another checkpoint (docs/pipeline.md)",
-            )
-        if not owner:
+        if not self.refuse_another(spark, query, begun=batch > 0):
             self._refuse_what_is_there(spark)
             lines = spark.createDataFrame([(f"{query} {self.form}",)], "owner string").coalesce(1)
             lines.write.mode("overwrite").text(f"{self.path}/{OWNER}")
-        elif owner != query:
+
+    def refuse_another(self, spark: SparkSession, query: str, begun: bool) -> bool:
+        """Raise PipelineError where the table is not the query's; whether anybody has claimed it.
+
+        begun: the query has written a batch; its first one, 0, claims the table.
+        """
+        owner, _, form = self._owner(spark).partition(" ")
+        if not owner and begun:
+            raise PipelineError(
+                self.path,
+                f"has no {OWNER}, and this checkpoint's query has landed before: it is another "
+                f"directory, it was removed, or a copy of it left {OWNER} out",
+                f"the right directory, or {OWNER} from a backup, or a text file in it with the line "
+                f"'{query} {self.form}'; to land anew, an empty directory and another checkpoint",
+            )
+        if not owner:
+            return False
+        if owner != query:
             raise PipelineError(
                 self.path,
                 f"belongs to query {owner}, and this checkpoint is of query {query}: "
@@ -85,13 +93,14 @@ class Table(ABC):
                 "that query's checkpoint, or an empty directory; to go on after a lost checkpoint, "
                 "another directory and --starting-mark (docs/pipeline.md)",
             )
-        elif form not in ("", self.form):  # empty: an older version's
+        if form not in ("", self.form):  # empty: an older version's
             raise PipelineError(
                 self.path,
                 f"is a table of format {form}, and its readers would not see what is written as "
                 f"{self.form}",
                 f"--kind {form}, or another directory and another checkpoint",
             )
+        return True
 
     def _refuse_what_is_there(self, spark: SparkSession) -> None:  # noqa: B027 - Delta appends
         """Raise PipelineError for files that this table's batches would overwrite."""
@@ -114,12 +123,16 @@ class ParquetTable(Table):
     form = "parquet"
 
     def _refuse_what_is_there(self, spark: SparkSession) -> None:
-        from pyspark.errors import AnalysisException
+        from pyspark.errors import AnalysisException, PySparkException
 
         try:
             spark.read.parquet(self.path).columns  # noqa: B018 - Spark Connect looks no earlier
-        except AnalysisException:  # no directory, or none of its files is Parquet
+        except AnalysisException:  # no directory, or no files
             return
+        except PySparkException:
+            raise PipelineError(
+                self.path, "has files that are no Parquet", "an empty directory"
+            ) from None
         raise PipelineError(
             self.path,
             "has Parquet files, and nothing says of which query: its batches would be overwritten",

@@ -168,7 +168,9 @@ def test_a_checkpoint_does_not_go_on_in_another_directory(spark, source, tmp_pat
     with pytest.raises(PipelineError):
         follow(start(reader, first, f"{tmp_path}/checkpoint"))
     second = Landing(table(kind, str(tmp_path / "u")))
-    with pytest.raises(PipelineError, match=r"nothing of this checkpoint's batches up to 0.*Next"):
+    with pytest.raises(
+        PipelineError, match=r"has no _landing, and this checkpoint's query has landed.*Next"
+    ):
         follow(start(reader, second, f"{tmp_path}/checkpoint"))
     assert not (tmp_path / "u").exists()
     third = Landing(table(kind, str(tmp_path / "t")))
@@ -198,6 +200,11 @@ def test_parquet_files_of_nobody_are_not_overwritten(spark, source, tmp_path):
     with pytest.raises(PipelineError, match=r"has Parquet files.*Next: an empty directory"):
         follow(start(stream(spark, source), again, f"{tmp_path}/two"))
     assert landed(spark, tmp_path / "t") == WHOLE
+    (tmp_path / "u").mkdir()
+    (tmp_path / "u" / "notes.txt").write_text("mine")
+    with pytest.raises(PipelineError, match=r"has files that are no Parquet"):
+        third = Landing(table("parquet", f"{tmp_path}/u"))
+        follow(start(stream(spark, source), third, f"{tmp_path}/three"))
 
 
 def test_a_day_is_a_partition_whatever_the_sessions_time_zone(spark, source, tmp_path):
