@@ -123,13 +123,15 @@ class ParquetTable(Table):
     form = "parquet"
 
     def _refuse_what_is_there(self, spark: SparkSession) -> None:
-        from pyspark.errors import AnalysisException, PySparkException
+        from pyspark.errors import AnalysisException
 
         try:
             spark.read.parquet(self.path).columns  # noqa: B018 - Spark Connect looks no earlier
         except AnalysisException:  # no directory, or no files
             return
-        except PySparkException:
+        except Exception as error:  # py4j's own: Spark's class has no Python name
+            if "FAILED_READ_FILE" not in str(error):
+                raise
             raise PipelineError(
                 self.path, "has files that are no Parquet", "an empty directory"
             ) from None
