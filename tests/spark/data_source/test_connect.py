@@ -30,7 +30,7 @@ from pyspark.sql import SparkSession
 given = json.load(sys.stdin)
 spark = SparkSession.builder.remote("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 bodies = spark.range(6).selectExpr("CAST(CAST(id AS string) AS binary) AS body")
-(bodies.write.format("servicebroker").options(**given["sending"]).option("jobId", "connect")
+(bodies.write.format("servicebroker").options(**given["sending"]).option("jobId", given["job"])
     .mode("append").save())
 source = spark.read.format("servicebroker").options(**given["reading"])
 rows = 0
@@ -83,6 +83,7 @@ def said(lab, folder: Path, script: str) -> list[object]:
         "sending": lab.sending(),
         "reading": lab.options(startingMark=lab.mark()),
         "folder": str(folder),
+        "job": folder.name,  # another one's would be a replay, which sends nothing
     }
     small = {"SPARK_TESTING": "1", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
     done = run(folder, "-c", script, text=json.dumps(given), **small)
