@@ -16,6 +16,12 @@ def _clone() -> Path | None:
     return next(above, None)
 
 
+def template_folders(templates: Path) -> list[Path]:
+    """Where a name such as ``72_send/row.inc.j2`` is looked for: the folder itself, in which a mutant
+    has its areas, and that of each module."""
+    return [templates, *sorted({area.parent for area in templates.glob("*/[0-9][0-9]_*/")})]
+
+
 CLONE = _clone()
 ROOT = CLONE or PACKAGE
 """Of the clone; where there is none, of what is shipped."""
@@ -23,6 +29,7 @@ SQL = ROOT / "sql"
 """Configurations, templates, what is rendered from them, probes, known-bad text."""
 CONFIGS = SQL / "configs"
 TEMPLATES = SQL / "templates"
+"""A folder a module, in which the areas are, and what keys of a conversation differ in."""
 GENERATED = SQL / "generated"
 DOCS = ROOT / "docs"
 PAGES = DOCS / "generated"

@@ -91,6 +91,9 @@ class Validation(StrEnum):
         return self.value.upper()
 
 
+CORE = "core"
+"""The module that every configuration installs; those of choice are the fields of ``Modules``."""
+
 AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
     kind: tuple(kind) for kind in StrEnum.__subclasses__() if kind.__module__ == __name__
 }

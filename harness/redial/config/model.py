@@ -7,6 +7,7 @@ import uuid
 from pydantic import Field, model_validator
 
 from redial.config.choices import (
+    CORE,
     Delivery,
     LookupHint,
     Order,
@@ -29,6 +30,7 @@ from redial.config.sections import (
     ExactlyOnce,
     Initiator,
     MessageType,
+    Modules,
     Name,
     Operations,
     Poison,
@@ -72,6 +74,7 @@ class Config(Section):
     operations: Operations = Operations()
     security: Security = Security()
     database: Database = Database()
+    modules: Modules = Modules()
     comparison: Comparison = Comparison()
     roles: Roles
 
@@ -117,6 +120,21 @@ class Config(Section):
         return self.roles.module_is_db_owner or self.security.signing == Signing.CERTIFICATE
 
     @property
+    def keeps_for_days(self) -> bool:
+        """Whether something goes after a number of days, so that somebody must purge it."""
+        kept = self.retention
+        exactly_once = self.conversation.delivery == Delivery.EXACTLY_ONCE
+        return bool(kept.landing_days or kept.log_days or kept.dead_letter_days) or exactly_once
+
+    @property
+    def installed_modules(self) -> tuple[str, ...]:
+        """The core and the modules chosen, in the order they are installed."""
+        retention = self.modules.retention
+        chosen = {name: bool(on) for name, on in self.modules}
+        chosen["retention"] = self.keeps_for_days if retention is None else retention
+        return (CORE, *(name for name, on in chosen.items() if on))
+
+    @property
     def traits(self) -> Traits:
         """What the key is like: who shares a dialog, and how it is found."""
         return every_key()[self.conversation.key]
@@ -152,6 +170,7 @@ class Config(Section):
         """Collect every broken rule, then raise once."""
         problems = [
             *self._choice_problems(),
+            *self._module_problems(),
             *self._age_problems(),
             *self._name_problems(),
         ]
@@ -203,6 +222,33 @@ class Config(Section):
                 "operations.alert_queue_off: the alert starts the health job; allowed: false, or "
                 "agent_job = true with health_minutes of 1 to 1440"
             )
+        return problems
+
+    def _module_problems(self) -> list[str]:
+        """Modules that need another, and choices that need a module."""
+        problems = []
+        chosen = self.modules
+        if chosen.operate and not chosen.monitor:
+            problems.append(
+                "modules.operate: its procedures read what monitor shows; allowed: false, or "
+                "monitor = true"
+            )
+        if chosen.retention is False and self.keeps_for_days:
+            problems.append(
+                "modules.retention: [retention] or exactly_once says how many days something is "
+                "kept, and nothing would purge it; allowed: true, or 0 days and at_least_once"
+            )
+        if not chosen.monitor:
+            wanted = {
+                "security.signing": (self.security.signing == Signing.CERTIFICATE, "none"),
+                "operations.notify_queue_off": (self.operations.notify_queue_off, "false"),
+                "operations.alert_queue_off": (self.operations.alert_queue_off, "false"),
+            }
+            problems += [
+                f"{where}: is part of the module monitor; allowed: {allowed}, or modules.monitor = true"
+                for where, (asked, allowed) in wanted.items()
+                if asked
+            ]
         return problems
 
     def _age_problems(self) -> list[str]:

@@ -20,7 +20,7 @@ def object_names() -> frozenset[str]:
     Constraints too: SQL Server keeps them in the same schema as the tables, so a queue can't have
     the name of one (2714; sys.objects page). The hook is not among them: a configuration names it.
     """
-    found = {"TroubleQueue"}  # of sql/templates/82_trouble
+    found = {"TroubleQueue"}  # of sql/templates/monitor/82_trouble
     for path in TEMPLATES.rglob("*.j2"):
         named = _FILE.fullmatch(path.name)
         if named:

@@ -249,6 +249,23 @@ class Database(Section):
     enable_broker: Annotated[EnableBroker, AfterValidator(_available)] = EnableBroker.NO_WAIT
 
 
+class Modules(Section):
+    """What is installed beside the core: a folder of ``sql/templates`` each."""
+
+    bulk: bool = True
+    """usp_SendBatch, and INSERT into the view Outbox."""
+    pieces: bool = False
+    """Writing a partition that may be run again, as Spark does: usp_BeginPartition."""
+    monitor: bool = True
+    """usp_Health and the views."""
+    operate: bool = True
+    """Drain, resend, replay, retire: what an operator calls."""
+    retention: bool | None = None
+    """The purges. Left out: where something is kept for a number of days."""
+    upgrade: bool = True
+    """A change of choices drains what is open by itself, and each attempt is written down."""
+
+
 class Comparison(Section):
     """Known-bad values, for the answer matrix only: never in a shipped configuration."""
 

@@ -31,6 +31,7 @@ BASE: dict[str, Any] = {
     "timer": {"after_seconds": 60, "spread_seconds": 10, "retry_seconds": 5},
     "initiator": {"readers": 2},
     "target": {},
+    "modules": {"pieces": True},
     "roles": {
         "module": "combo_module",
         "sender": "combo_sender",

@@ -36,7 +36,7 @@ def rendered_by_key() -> list[Rendered]:
     """
     asking = {
         output_of(path)
-        for path in TEMPLATES.glob("[0-9]*/*.sql.j2")
+        for path in TEMPLATES.rglob("*.sql.j2")
         if any(ASKS in text for text in clean.with_parts(path))
     }
     left = lines_of_parts()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from jinja2 import Environment, meta
 
-from redial.paths import CONFIGS, PACKAGE, ROOT, SQL, TEMPLATES
+from redial.paths import CONFIGS, PACKAGE, ROOT, SQL, TEMPLATES, template_folders
 
 KEPT = ROOT / "var" / "lint" / "clean"
 """A digest a line. It may be deleted at any time: everything is looked at again."""
@@ -39,7 +39,7 @@ def _sha(part: bytes) -> bytes:
 def _common() -> bytes:
     """Digest of what is the same for every template: what renders it, and what looks at it."""
     code = sorted(PACKAGE.rglob("*.py"))
-    names = "\n".join(str(path.relative_to(TEMPLATES)) for path in sorted(TEMPLATES.glob("*/*")))
+    names = "\n".join(str(path.relative_to(TEMPLATES)) for path in sorted(TEMPLATES.rglob("*.j2")))
     texts = [file.read_bytes() for file in (*code, SQL / ".sqlfluff")]
     return _sha(b"\0".join([version("sqlfluff").encode(), names.encode(), *texts]))
 
@@ -58,7 +58,7 @@ def with_parts(path: Path) -> list[bytes]:
         if one not in found:
             found[one] = one.read_bytes()
             # A name put together when it is rendered could be any part's; so could a part of a key.
-            parts = [[TEMPLATES / name] if name else _every_part() for name in _named(found[one])]
+            parts = [[_found(name)] if name else _every_part() for name in _named(found[one])]
             if b"per_key." in found[one]:
                 parts.append(_every_part())
             left += [part for group in parts for part in group]
@@ -69,6 +69,12 @@ def with_parts(path: Path) -> list[bytes]:
 def _named(text: bytes) -> tuple[str | None, ...]:
     """The templates that a text includes or imports; None: one whose name is put together."""
     return tuple(meta.find_referenced_templates(Environment().parse(text.decode("utf-8"))))
+
+
+def _found(name: str) -> Path:
+    """The file of a template that is named as templates name it: without its module."""
+    folders = template_folders(TEMPLATES)
+    return next((one / name for one in folders if (one / name).is_file()), TEMPLATES / name)
 
 
 def _every_part() -> list[Path]:

@@ -59,7 +59,7 @@ def linter(config: str, rules: str | None = None) -> Linter:
 
 def templates() -> list[Path]:
     """Every template, in order."""
-    return sorted(TEMPLATES.glob("*/*.sql.j2"))
+    return sorted(TEMPLATES.rglob("*.sql.j2"))
 
 
 def lint_templates(config: str, paths: Sequence[Path]) -> list[StyleFinding]:

@@ -23,9 +23,9 @@ from jinja2.environment import TemplateExpression
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from redial.config import Config
-from redial.config.choices import Signing, TimerStrategy
+from redial.config.choices import CORE, Signing, TimerStrategy
 from redial.config.keys import KeyFileError
-from redial.paths import SQL
+from redial.paths import SQL, template_folders
 from redial.render.installer import NAME as INSTALLER
 from redial.render.installer import parts_of as installed_parts
 from redial.render.keys import KeyParts
@@ -66,19 +66,27 @@ class RenderError(Exception):
 
 @dataclass(frozen=True)
 class _Source:
-    """One template: ``NN_area/[NN_]object.kind[.variant].sql.j2`` below ``root``.
+    """One template: ``module/NN_area/[NN_]object.kind[.variant].sql.j2`` below ``root``.
 
-    Variants of one object exclude each other by their first lines (``WHEN``).
+    Variants of one object exclude each other by their first lines (``WHEN``). A mutant's templates
+    are in no module's folder: they belong where what they replace does.
     """
 
     root: Path
+    module: str
+    """Empty in a mutant's folder."""
     area: str
     file: str
 
     @property
     def path(self) -> Path:
         """The file itself."""
-        return self.root / self.area / self.file
+        return self.root / self.module / self.area / self.file
+
+    @property
+    def shown(self) -> str:
+        """The file, as errors name it."""
+        return f"{self.root.name}/{self.path.relative_to(self.root)}"
 
     @property
     def output(self) -> str:
@@ -134,7 +142,8 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
 
     @cache
     def parts_of(root: Path) -> _Parts:
-        return _Parts([root, *_templates_beside(root)], change)
+        folders = [root, *_templates_beside(root)]
+        return _Parts([part for one in folders for part in template_folders(one)], change)
 
     def rendered(source: _Source, content_hash: str) -> str:
         environment.loader = parts_of(source.root)  # the same one: what is included is read once
@@ -152,7 +161,8 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
 
 def output_of(template: Path) -> str:
     """Name of the file a template of ``NN_area`` is rendered to."""
-    return _Source(template.parents[1], template.parent.name, template.name).output
+    module = template.parents[1]
+    return _Source(module.parent, module.name, template.parent.name, template.name).output
 
 
 def template_files(config: Config, root: Path = SQL) -> list[Path]:
@@ -161,7 +171,7 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
     for here in sides(config):
         environment = new_environment(config, here, root)
         for source in _sources(root, Mutant("", ""), environment, here):
-            found[source.root / source.area / source.file] = None
+            found[source.path] = None
     return list(found)
 
 
@@ -199,34 +209,45 @@ def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
 
 def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -> list[_Source]:
     """Templates in order; a mutant's own replace ours, or ours are left out, by object and kind."""
-    chosen = _chosen(root / "templates", environment, here)
+    templates = root / "templates"
+    modules = {source.object_kind: source.module or CORE for source in _scan(templates)}
+    chosen = _chosen(templates, modules, environment, here)
     for object_kind in change.omit:
         if chosen.pop(object_kind, None) is None:
             raise RenderError(f"mutants/mutants.toml:1: nothing to omit: {object_kind!r}")
     for directory in change.directories:
-        chosen.update(_chosen(directory, environment, here))
-    parts = {path.name.removesuffix(".j2") for path in root.glob("templates/*/*.inc.j2")}
+        chosen.update(_chosen(directory, modules, environment, here))
+    parts = {path.name.removesuffix(".j2") for path in templates.rglob("*.inc.j2")}
     for name in change.replace.keys() - chosen.keys() - parts:
         raise RenderError(f"mutants/mutants.toml:1: nothing to change: {name!r}")
     return sorted(chosen.values(), key=lambda script: (script.area, script.file))
 
 
-def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Source]:
-    """The templates below ``root`` that this configuration installs, by object and kind."""
+def _chosen(
+    root: Path, modules: Mapping[str, str], environment: Environment, here: Side
+) -> dict[str, _Source]:
+    """The templates below ``root`` that this configuration installs, by object and kind.
+
+    modules: of our own templates, by object and kind.
+    """
     chosen: dict[str, _Source] = {}
+    installed = environment.globals["c"].installed_modules
     for source in _scan(root):
-        shown = f"{root.name}/{source.area}/{source.file}"
+        if modules.get(source.object_kind, CORE) not in installed:
+            continue
         if not here.holds(source.area, source.object_kind.split(".")[0]):
             continue
-        condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
+        condition = WHEN.match(source.path.read_text(encoding="utf-8"))
         try:
             if condition and not _condition(condition[1])(environment.globals):
                 continue
         except (TemplateError, TypeError) as error:
-            raise RenderError(f"{shown}:1: {error}") from error
+            raise RenderError(f"{source.shown}:1: {error}") from error
         if source.object_kind in chosen:
             other = chosen[source.object_kind].file
-            raise RenderError(f"{shown}:1: {other} makes the same object for this configuration")
+            raise RenderError(
+                f"{source.shown}:1: {other} makes the same object for this configuration"
+            )
         chosen[source.object_kind] = source
     return chosen
 
@@ -241,8 +262,16 @@ def _scan(root: Path) -> list[_Source]:
     """All templates below ``root``."""
     if not root.is_dir():
         raise RenderError(f"{root}:1: there is no such template directory")
-    found = sorted(root.glob(f"[0-9][0-9]_*/*{SUFFIX}"))
-    return [_Source(root, path.parent.name, path.name) for path in found]
+    found = sorted(
+        path for one in template_folders(root) for path in one.glob(f"[0-9][0-9]_*/*{SUFFIX}")
+    )
+    return [_source(root, path) for path in found]
+
+
+def _source(root: Path, path: Path) -> _Source:
+    """The template at ``path``, below ``root``."""
+    *module, area, file = path.relative_to(root).parts
+    return _Source(root, "".join(module), area, file)
 
 
 class _Compiled(BytecodeCache):
@@ -275,7 +304,7 @@ def new_environment(
     root: of the templates, as ``change`` changes them.
     """
     templates = root / "templates"
-    loader = _Parts([templates], change or Mutant("", ""))
+    loader = _Parts(template_folders(templates), change or Mutant("", ""))
     environment = Environment(
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -332,19 +361,20 @@ def _render_one(
     environment: Environment, source: _Source, change: Mutant, content_hash: str
 ) -> str:
     """Text of one template. Raises RenderError with file and line of the template."""
-    path = source.root / source.area / source.file
-    shown = f"{source.root.name}/{source.area}/{source.file}"
+    shown = source.shown
     try:
         text = _template(environment, source, change).render(content_hash=content_hash)
     except (MutantError, KeyFileError) as error:
         raise RenderError(f"{shown}:1: {error}") from error
     except TemplateSyntaxError as error:
-        where = f"{source.root.name}/{error.name}" if error.name else shown
+        part = Path(error.filename or source.path)
+        above = source.root.parent
+        where = part.relative_to(above) if part.is_relative_to(above) else error.name
         raise RenderError(f"{where}:{error.lineno}: {error.message}") from error
     except TemplateNotFound as error:
         raise RenderError(f"{shown}:1: template not found: {error.name}") from error
     except (UndefinedError, TemplateError) as error:
-        raise RenderError(f"{shown}:{_line_of(error, str(path))}: {error}") from error
+        raise RenderError(f"{shown}:{_line_of(error, str(source.path))}: {error}") from error
     if source.output != INSTALLER and not text.rstrip().endswith("GO"):
         raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
     return text
@@ -377,7 +407,7 @@ def _template(environment: Environment, source: _Source, change: Mutant) -> Temp
     name = f"{source.area}/{source.file}"
     if source.object_kind not in change.replace:
         return environment.get_template(name)
-    text = (source.root / name).read_text(encoding="utf-8")
+    text = source.path.read_text(encoding="utf-8")
     return environment.from_string(change.apply(source.object_kind, text))
 
 

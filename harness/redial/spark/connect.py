@@ -223,7 +223,8 @@ def _remedy(error: BaseException, number: int | None, options: Options) -> str |
     if number in (208, 2812):  # no such table, no such procedure
         return (
             f"check options database and schema ({options.schema_name}); where they are right, the "
-            "configuration is not installed there: redial deploy"
+            "configuration is not installed there, or without the module that this is part of ([modules]: "
+            "a write needs bulk and pieces): redial deploy"
         )
     if error.args and error.args[0] == "HYT00":
         return "look what blocks it (sys.dm_exec_requests), or a larger queryTimeout"

@@ -54,7 +54,7 @@ BEGIN
           WHERE st.schema_id = SCHEMA_ID(N'audit')
           UNION ALL
           SELECT v.TableName, v.IndexName
-          FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), (N'SendLedger', N'IX_SendLedger_SentUtc'),
+          FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), 
                        (N'Inbox', N'IX_Inbox_ReceivedUtc'), (N'ConversationLog', N'IX_ConversationLog_ConversationId')) AS v(TableName, IndexName)) AS n
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(n.TableName)), N'U') AS Id) AS t
     WHERE t.Id IS NOT NULL

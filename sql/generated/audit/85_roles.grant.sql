@@ -17,62 +17,60 @@ WHERE p.state = 'D' AND p.minor_id = 0
   AND ((p.class = 1 AND OBJECT_SCHEMA_NAME(p.major_id) = N'audit')
        OR (p.class = 6 AND p.major_id IN (SELECT t.user_type_id FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'audit'))));
 BEGIN TRANSACTION;
-/* The application's whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
-   table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
-   that write by INSERT ask for its columns first. */
+/* The application's whole right: to send. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender];
+/* Operators send again what is left, and look at the tables. */
+GRANT EXECUTE ON OBJECT::[audit].[usp_ResendPending] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_ResendStranded] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[DeadLetter] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[DeploymentHistory] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[ErrorLog] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[Migration] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[PoisonAttempt] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[Setting] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_DeadLetters] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_Unlanded] TO [audit_operator];
+/* Readers read what landed, and what has not. */
+GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
+GRANT SELECT ON OBJECT::[audit].[Landing] TO [audit_reader];
+GRANT SELECT ON OBJECT::[audit].[vw_Unlanded] TO [audit_reader];
+/* EXECUTE on the type: who fills a table-valued parameter declares a variable of it. SELECT on Outbox, which
+   shows no row ever: tools that write by INSERT ask for its columns first. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_SendBatch] TO [audit_sender];
 GRANT EXECUTE ON TYPE::[audit].[MessageBatch] TO [audit_sender];
 GRANT SELECT, INSERT ON OBJECT::[audit].[Outbox] TO [audit_sender];
-GRANT EXECUTE ON OBJECT::[audit].[usp_ResendPending] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_ResendStranded] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[DeadLetter] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[ErrorLog] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[PoisonAttempt] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[DeploymentHistory] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[DeploymentAttempt] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[Landing] TO [audit_reader];
-GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
-GRANT SELECT ON OBJECT::[audit].[vw_Unlanded] TO [audit_reader];
-/* Sending in pieces that may be run again: the sender's procedures, the operator's look and purge. The
-   table itself is nobody else's: a row made by hand would keep messages from being sent. */
-GRANT EXECUTE ON OBJECT::[audit].[usp_BeginPartition] TO [audit_sender];
-GRANT EXECUTE ON OBJECT::[audit].[usp_EndPartition] TO [audit_sender];
-GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeSendLedger] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[SendLedger] TO [audit_operator];
-/* What operators call and look at. The functions behind the views need no grant of their own: views and
-   functions have one owner. */
-GRANT EXECUTE ON OBJECT::[audit].[usp_Drain] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_OpenGate] TO [audit_operator];
+/* What operators look at. The functions behind the views need no grant of their own: views and functions
+   have one owner. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Health] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_RetireIdle] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_ReplayDeadLetter] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeDeadLetter] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLogs] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_Resend] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_StartQueue] TO [audit_operator];
-GRANT EXECUTE ON OBJECT::[audit].[usp_ReorganizeQueue] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_CheckHealth] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Conversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Queues] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Pending] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[vw_Unlanded] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Errors] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_FailedConversations] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[vw_DeadLetters] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[Migration] TO [audit_operator];
-GRANT SELECT ON OBJECT::[audit].[Setting] TO [audit_operator];
+/* What operators call. */
+GRANT EXECUTE ON OBJECT::[audit].[usp_Drain] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_OpenGate] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_RetireIdle] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_ReplayDeadLetter] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_Resend] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_StartQueue] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_ReorganizeQueue] TO [audit_operator];
 /* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeDeadLetter] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLogs] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgePoison] TO [audit_operator];
+/* What was tried, when and by whom. */
+GRANT SELECT ON OBJECT::[audit].[DeploymentAttempt] TO [audit_operator];
 
 WHILE EXISTS (SELECT 1 FROM @denied)
 BEGIN

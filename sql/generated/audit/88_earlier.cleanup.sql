@@ -13,10 +13,11 @@ DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
-    (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
-    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_SeesPending'),
-    (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SendLedger'),
+    (N'TABLE', N'SkippedNumber'), (N'PROCEDURE', N'usp_BeginPartition'), (N'PROCEDURE', N'usp_CloseEverlasting'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
+    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL

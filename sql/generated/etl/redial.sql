@@ -8697,63 +8697,67 @@ WHERE p.state = ''D'' AND p.minor_id = 0
   AND ((p.class = 1 AND OBJECT_SCHEMA_NAME(p.major_id) = N''etl'')
        OR (p.class = 6 AND p.major_id IN (SELECT t.user_type_id FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N''etl''))));
 BEGIN TRANSACTION;
-/* The application''s whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
-   table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
-   that write by INSERT ask for its columns first. */
+/* The application''s whole right: to send. */
 GRANT EXECUTE ON OBJECT::[etl].[usp_Send] TO [etl_sender];
+/* Operators send again what is left, and look at the tables. */
+GRANT EXECUTE ON OBJECT::[etl].[usp_ResendPending] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_ResendStranded] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[DeadLetter] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[DeploymentHistory] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[ErrorLog] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[Gate] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[Migration] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[OperatorLog] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[PoisonAttempt] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[Setting] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_DeadLetters] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_operator];
+/* Readers read what landed, and what has not. */
+GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_reader];
+GRANT SELECT ON OBJECT::[etl].[Landing] TO [etl_reader];
+GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_reader];
+/* EXECUTE on the type: who fills a table-valued parameter declares a variable of it. SELECT on Outbox, which
+   shows no row ever: tools that write by INSERT ask for its columns first. */
 GRANT EXECUTE ON OBJECT::[etl].[usp_SendBatch] TO [etl_sender];
 GRANT EXECUTE ON TYPE::[etl].[MessageBatch] TO [etl_sender];
 GRANT SELECT, INSERT ON OBJECT::[etl].[Outbox] TO [etl_sender];
-GRANT EXECUTE ON OBJECT::[etl].[usp_ResendPending] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_ResendStranded] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_EndLeaked] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[DeadLetter] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[ErrorLog] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[PoisonAttempt] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[DeploymentHistory] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[DeploymentAttempt] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[Landing] TO [etl_reader];
-GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_reader];
-GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_reader];
 /* Sending in pieces that may be run again: the sender''s procedures, the operator''s look and purge. The
    table itself is nobody else''s: a row made by hand would keep messages from being sent. */
 GRANT EXECUTE ON OBJECT::[etl].[usp_BeginPartition] TO [etl_sender];
 GRANT EXECUTE ON OBJECT::[etl].[usp_EndPartition] TO [etl_sender];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeSendLedger] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[SendLedger] TO [etl_operator];
-/* What operators call and look at. The functions behind the views need no grant of their own: views and
-   functions have one owner. */
-GRANT EXECUTE ON OBJECT::[etl].[usp_Drain] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_OpenGate] TO [etl_operator];
+/* What operators look at. The functions behind the views need no grant of their own: views and functions
+   have one owner. */
 GRANT EXECUTE ON OBJECT::[etl].[usp_Health] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_RetireIdle] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_ReplayDeadLetter] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeDeadLetter] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLogs] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_Resend] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_StartQueue] TO [etl_operator];
-GRANT EXECUTE ON OBJECT::[etl].[usp_ReorganizeQueue] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_CheckHealth] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Conversations] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Queues] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Pending] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Errors] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_FailedConversations] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[vw_DeadLetters] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[Gate] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[OperatorLog] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[Migration] TO [etl_operator];
-GRANT SELECT ON OBJECT::[etl].[Setting] TO [etl_operator];
+/* What operators call. */
+GRANT EXECUTE ON OBJECT::[etl].[usp_Drain] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_OpenGate] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_EndLeaked] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_RetireIdle] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_ReplayDeadLetter] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_Resend] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_StartQueue] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_ReorganizeQueue] TO [etl_operator];
 /* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[etl].[usp_AcknowledgeLanding] TO [etl_reader];
 GRANT SELECT ON OBJECT::[etl].[LandingAcknowledged] TO [etl_reader];
 GRANT SELECT ON OBJECT::[etl].[LandingAcknowledged] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_AcknowledgeLanding] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeDeadLetter] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLogs] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeInbox] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLanding] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_PurgePoison] TO [etl_operator];
+/* What was tried, when and by whom. */
+GRANT SELECT ON OBJECT::[etl].[DeploymentAttempt] TO [etl_operator];
 
 WHILE EXISTS (SELECT 1 FROM @denied)
 BEGIN
@@ -9071,10 +9075,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''427d8e7c68626bbeb3cd5fd4abaf5f49bceaf12dd102435b83d763672d2068d7''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''bce2b3c6b32dcf9c861b5c5ab2e465692e868b3035a7907b81875ada5c182261''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''427d8e7c68626bbeb3cd5fd4abaf5f49bceaf12dd102435b83d763672d2068d7'');
+    VALUES (N''etl'', N''0.1.0'', N''bce2b3c6b32dcf9c861b5c5ab2e465692e868b3035a7907b81875ada5c182261'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9264,7 +9268,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''427d8e7c68626bbeb3cd5fd4abaf5f49bceaf12dd102435b83d763672d2068d7'', NULLIF(@changes, N''''));
+    N''bce2b3c6b32dcf9c861b5c5ab2e465692e868b3035a7907b81875ada5c182261'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -17,62 +17,60 @@ WHERE p.state = 'D' AND p.minor_id = 0
   AND ((p.class = 1 AND OBJECT_SCHEMA_NAME(p.major_id) = N'logging')
        OR (p.class = 6 AND p.major_id IN (SELECT t.user_type_id FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'logging'))));
 BEGIN TRANSACTION;
-/* The application's whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
-   table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
-   that write by INSERT ask for its columns first. */
+/* The application's whole right: to send. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_Send] TO [logging_sender];
-GRANT EXECUTE ON OBJECT::[logging].[usp_SendBatch] TO [logging_sender];
-GRANT EXECUTE ON TYPE::[logging].[MessageBatch] TO [logging_sender];
-GRANT SELECT, INSERT ON OBJECT::[logging].[Outbox] TO [logging_sender];
+/* Operators send again what is left, and look at the tables. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_ResendPending] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_ResendStranded] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_CloseEverlasting] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_EndLeaked] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[DeadLetter] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[ErrorLog] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[PoisonAttempt] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[DeploymentHistory] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[DeploymentAttempt] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[Landing] TO [logging_reader];
+GRANT SELECT ON OBJECT::[logging].[ErrorLog] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[Gate] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[Migration] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[OperatorLog] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[PoisonAttempt] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[Setting] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[vw_DeadLetters] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_operator];
+/* Readers read what landed, and what has not. */
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_reader];
+GRANT SELECT ON OBJECT::[logging].[Landing] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_reader];
-/* Sending in pieces that may be run again: the sender's procedures, the operator's look and purge. The
-   table itself is nobody else's: a row made by hand would keep messages from being sent. */
-GRANT EXECUTE ON OBJECT::[logging].[usp_BeginPartition] TO [logging_sender];
-GRANT EXECUTE ON OBJECT::[logging].[usp_EndPartition] TO [logging_sender];
-GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeSendLedger] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[SendLedger] TO [logging_operator];
-/* What operators call and look at. The functions behind the views need no grant of their own: views and
-   functions have one owner. */
-GRANT EXECUTE ON OBJECT::[logging].[usp_Drain] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_OpenGate] TO [logging_operator];
+/* EXECUTE on the type: who fills a table-valued parameter declares a variable of it. SELECT on Outbox, which
+   shows no row ever: tools that write by INSERT ask for its columns first. */
+GRANT EXECUTE ON OBJECT::[logging].[usp_SendBatch] TO [logging_sender];
+GRANT EXECUTE ON TYPE::[logging].[MessageBatch] TO [logging_sender];
+GRANT SELECT, INSERT ON OBJECT::[logging].[Outbox] TO [logging_sender];
+/* What operators look at. The functions behind the views need no grant of their own: views and functions
+   have one owner. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_Health] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_ReplayDeadLetter] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeDeadLetter] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLogs] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_Resend] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_StartQueue] TO [logging_operator];
-GRANT EXECUTE ON OBJECT::[logging].[usp_ReorganizeQueue] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_CheckHealth] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Conversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Queues] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Pending] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Errors] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_FailedConversations] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[vw_DeadLetters] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[Gate] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[OperatorLog] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[Migration] TO [logging_operator];
-GRANT SELECT ON OBJECT::[logging].[Setting] TO [logging_operator];
+/* What operators call. */
+GRANT EXECUTE ON OBJECT::[logging].[usp_Drain] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_OpenGate] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_EndLeaked] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_ReplayDeadLetter] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_Resend] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_StartQueue] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_ReorganizeQueue] TO [logging_operator];
 /* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_AcknowledgeLanding] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[LandingAcknowledged] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[LandingAcknowledged] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_AcknowledgeLanding] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeDeadLetter] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLogs] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLanding] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_PurgePoison] TO [logging_operator];
+/* What was tried, when and by whom. */
+GRANT SELECT ON OBJECT::[logging].[DeploymentAttempt] TO [logging_operator];
 
 WHILE EXISTS (SELECT 1 FROM @denied)
 BEGIN

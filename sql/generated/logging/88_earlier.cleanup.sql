@@ -13,11 +13,12 @@ DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
-    (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
-    (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_TakeTurn'),
-    (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SendLedger'),
+    (N'TABLE', N'SkippedNumber'), (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
+    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_RecycleConversation'),
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RetireIdle'),
+    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -261,7 +262,6 @@ VALUES
     (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),
-    (LEFT(CONCAT(N'Redial logging: purge send ledger, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge dead letters, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @kind nvarchar(60);

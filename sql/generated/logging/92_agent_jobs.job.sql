@@ -33,7 +33,6 @@ VALUES
     (N'purge landing', N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;', 0),
     (N'purge poison', N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;', 0),
     (N'purge logs', N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;', 0),
-    (N'purge send ledger', N'EXECUTE [logging].[usp_PurgeSendLedger] @WhatIf = 0;', 0),
     (N'purge dead letters', N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;', 0);
 WHILE EXISTS (SELECT 1 FROM @jobs)
 BEGIN

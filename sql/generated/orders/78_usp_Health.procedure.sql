@@ -131,7 +131,7 @@ ELSE
     INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, CASE WHEN l.IsLate = 1 THEN N''job does not run'' ELSE N''job failed'' END, j.name, CONCAT(N''last run '', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''never''), CASE j.enabled WHEN 0 THEN N'', disabled'' ELSE N'''' END),
         CASE WHEN l.IsLate = 1 THEN N''SQL Server Agent stands, or the job is disabled or has no schedule. A sysadmin starts it.'' ELSE N''A sysadmin looks at its history: the message says why.'' END, NULL
-    FROM (VALUES (N''retire'', 60), (N''health'', 60), (N''purge poison'', 2880), (N''purge logs'', 2880), (N''purge send ledger'', 2880)) AS t(Task, LateMinutes)
+    FROM (VALUES (N''retire'', 60), (N''health'', 60), (N''purge poison'', 2880), (N''purge logs'', 2880)) AS t(Task, LateMinutes)
     INNER JOIN msdb.dbo.sysjobs AS j ON j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''Redial orders: '', t.Task, N'', '', DB_NAME()), 128)
     LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
     CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,

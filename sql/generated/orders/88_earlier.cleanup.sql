@@ -13,8 +13,9 @@ DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
-    (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'PROCEDURE', N'usp_CloseEverlasting'),
-    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'TABLE', N'SendLedger'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'),
+    (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
     (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_SeesPending'),
     (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
@@ -258,8 +259,7 @@ VALUES
     (LEFT(CONCAT(N'Redial orders: retire, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: health, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: purge poison, ', DB_NAME()), 128)),
-    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128)),
-    (LEFT(CONCAT(N'Redial orders: purge send ledger, ', DB_NAME()), 128));
+    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @kind nvarchar(60);
 DECLARE @lastJob nvarchar(128) = N'';

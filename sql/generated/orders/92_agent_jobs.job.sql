@@ -31,8 +31,7 @@ VALUES
     (N'retire', N'EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;', 15),
     (N'health', N'EXECUTE [orders].[usp_CheckHealth];', 15),
     (N'purge poison', N'EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;', 0),
-    (N'purge logs', N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;', 0),
-    (N'purge send ledger', N'EXECUTE [orders].[usp_PurgeSendLedger] @WhatIf = 0;', 0);
+    (N'purge logs', N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;', 0);
 WHILE EXISTS (SELECT 1 FROM @jobs)
 BEGIN
     SELECT TOP (1) @task = j.Task, @command = j.Command, @minutes = j.Minutes FROM @jobs AS j ORDER BY j.Task;

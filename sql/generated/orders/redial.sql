@@ -1015,36 +1015,6 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'30_SendLedger.table.sql', 4, N'table', N'[orders].[SendLedger]',
-N'/* What has been sent in pieces that may be run again (a Spark job''s partitions): one row a piece, made
-   in the transaction of its messages, so a row tells that all of them went out, and no row that none
-   did. Read and written by usp_BeginPartition and usp_EndPartition only. JobId is compared byte by
-   byte. MessageCount and ContentHash are NULL inside that transaction alone. */
-SET XACT_ABORT ON;
-IF OBJECT_ID(N''[orders].[SendLedger]'', N''U'') IS NULL
-BEGIN
-    BEGIN TRANSACTION;
-    CREATE TABLE [orders].[SendLedger]
-    (
-        JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
-        BatchId bigint NOT NULL,
-        PartitionId int NOT NULL,
-        Chunk int NOT NULL,
-        MessageCount bigint NULL,
-        ContentHash binary(32) NULL,
-        SentUtc datetime2(3) NOT NULL CONSTRAINT [DF_SendLedger_SentUtc] DEFAULT (SYSUTCDATETIME()),
-        SentBy nvarchar(128) NOT NULL CONSTRAINT [DF_SendLedger_SentBy] DEFAULT (ORIGINAL_LOGIN()),
-        CONSTRAINT [PK_SendLedger] PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
-    );
-    /* For the purge alone. No sender changes SentUtc once its row is there. */
-    CREATE NONCLUSTERED INDEX [IX_SendLedger_SentUtc]
-        ON [orders].[SendLedger] (SentUtc);
-    ALTER TABLE [orders].[SendLedger] SET (LOCK_ESCALATION = DISABLE);
-    EXECUTE [orders].[usp_Mark] N''TABLE'', N''SendLedger'';
-    COMMIT TRANSACTION;
-END;
-');
-INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[orders].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
@@ -2129,7 +2099,7 @@ BEGIN
           WHERE st.schema_id = SCHEMA_ID(N''orders'')
           UNION ALL
           SELECT v.TableName, v.IndexName
-          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), (N''SendLedger'', N''IX_SendLedger_SentUtc''),
+          FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), 
                        (N''Inbox'', N''IX_Inbox_ReceivedUtc''), (N''ConversationLog'', N''IX_ConversationLog_ConversationId'')) AS v(TableName, IndexName)) AS n
     CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[orders]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
     WHERE t.Id IS NOT NULL
@@ -3707,171 +3677,6 @@ BEGIN
     WHERE n.Nth = 1;
 
     EXECUTE [orders].[usp_SendMessages] @messages = @batch, @problems = @problems;
-END;
-');
-INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'72_09_usp_BeginPartition.procedure.sql', 4, N'procedure', N'[orders].[usp_BeginPartition]',
-N'CREATE OR ALTER PROCEDURE [orders].[usp_BeginPartition]
-    @jobId nvarchar(4000),              /* name of the job, the same when it is run again; 1 to 128 characters */
-    @batchId bigint,                    /* its batch: of a stream the number Spark gives it, else 0 */
-    @partitionId int,                   /* the piece of the batch, 0 or more */
-    @chunk int = 0                      /* part of the piece, 0 or more; 0 where it goes out as one */
-WITH EXECUTE AS N''orders_module''
-AS
-/* Redial 0.1.0, configuration orders */
-/* Asks whether a piece of work that may be run twice still has to be sent. Called in the transaction
-   that then sends it and ends with usp_EndPartition. Returns 0 and one row: AlreadySent bit,
-   MessageCount bigint, ContentHash binary(32), SentUtc datetime2(3); the last three are NULL where
-   AlreadySent is 0.
-   AlreadySent = 1: send nothing, call usp_EndPartition all the same, which compares.
-   Locks: the ledger''s row before any row R of usp_Send; a second attempt at the same piece waits here,
-   holding nothing, until the first commits or is rolled back. */
-BEGIN
-    SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller''s SET ROWCOUNT would cut the look-up (F-331) */
-    SET XACT_ABORT OFF;                 /* 2627 below is an answer, and must not doom the caller''s work */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
-    DECLARE @errors nvarchar(2048) = N'''';
-    DECLARE @job nvarchar(128) = LEFT(@jobId, 128);
-    DECLARE @attempt int = 0;
-    DECLARE @found bit = 0;
-    DECLARE @messages bigint = NULL;
-    DECLARE @hash binary(32) = NULL;
-    DECLARE @sentUtc datetime2(3) = NULL;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs                                                                                   */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @@TRANCOUNT = 0
-        THROW 50241, N''usp_BeginPartition must be called in the transaction that sends the messages: BEGIN TRANSACTION first.'', 1;
-    IF ISNULL(DATALENGTH(@jobId), 0) NOT BETWEEN 2 AND 256
-        SET @errors = @errors + N''@jobId must be a name of 1 to 128 characters. '';
-    IF @batchId IS NULL
-        SET @errors = @errors + N''@batchId must be a bigint, not NULL. '';
-    IF ISNULL(@partitionId, -1) < 0
-        SET @errors = @errors + N''@partitionId must be 0 to 2147483647. '';
-    IF ISNULL(@chunk, -1) < 0
-        SET @errors = @errors + N''@chunk must be 0 to 2147483647. '';
-    IF @errors <> N''''
-    BEGIN
-        SET @errors = RTRIM(@errors);
-        THROW 50240, @errors, 1;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Make the row; one that is there tells that the piece is sent. Twice at most: it can go     */
-    /*    between the refusal and the look (usp_PurgeSendLedger)                                     */
-    /* ----------------------------------------------------------------------------------------- */
-    WHILE 1 = 1
-    BEGIN
-        SET @attempt = @attempt + 1;
-
-        SELECT @found = 1, @messages = sl.MessageCount, @hash = sl.ContentHash, @sentUtc = sl.SentUtc
-        FROM [orders].[SendLedger] AS sl
-            /* READCOMMITTEDLOCK: wait for an attempt that is sending this piece now, also in a database
-               of row versions, where a plain read would not see it. One row of the clustered key. */
-            WITH (READCOMMITTEDLOCK, ROWLOCK, INDEX ([PK_SendLedger]), FORCESEEK)
-        WHERE sl.JobId = @job AND sl.BatchId = @batchId AND sl.PartitionId = @partitionId AND sl.Chunk = @chunk;
-        IF @found = 1
-            BREAK;
-
-        BEGIN TRY
-            INSERT INTO [orders].[SendLedger] (JobId, BatchId, PartitionId, Chunk)
-            VALUES (@job, @batchId, @partitionId, @chunk);
-            BREAK;
-        END TRY
-        BEGIN CATCH
-            /* 2627: another attempt has just sent it; look again. */
-            IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1 OR @attempt >= 3
-                THROW;
-        END CATCH;
-    END;
-
-    IF @found = 1 AND @messages IS NULL
-        THROW 50242, N''This piece was begun and not ended: usp_BeginPartition and usp_EndPartition are called once each, in one transaction.'', 1;
-
-    SELECT @found AS AlreadySent, @messages AS MessageCount, @hash AS ContentHash, @sentUtc AS SentUtc;
-
-    RETURN 0;
-END;
-');
-INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'72_10_usp_EndPartition.procedure.sql', 4, N'procedure', N'[orders].[usp_EndPartition]',
-N'CREATE OR ALTER PROCEDURE [orders].[usp_EndPartition]
-    @jobId nvarchar(4000),              /* these four as in usp_BeginPartition */
-    @batchId bigint,
-    @partitionId int,
-    @chunk int = 0,                     /* 0 where the piece went out as one */
-    @messageCount bigint,               /* messages of the piece, sent now or already */
-    @contentHash binary(32)             /* SHA2_256 over them, by a rule of the caller''s that stays the same */
-WITH EXECUTE AS N''orders_module''
-AS
-/* Redial 0.1.0, configuration orders */
-/* Ends a piece that usp_BeginPartition began. Sent now: its count and hash are kept. Sent already: they
-   are compared, and a run that would have sent something else raises 50243: the job is not
-   deterministic, and neither run is the right one. Returns 0; answers by no result set. */
-BEGIN
-    SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller''s SET ROWCOUNT would cut the look-up (F-331) */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
-    DECLARE @errors nvarchar(2048) = N'''';
-    DECLARE @job nvarchar(128) = LEFT(@jobId, 128);
-    DECLARE @messages bigint = NULL;
-    DECLARE @hash binary(32) = NULL;
-    DECLARE @sentUtc datetime2(3) = NULL;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs                                                                                   */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @@TRANCOUNT = 0
-        THROW 50241, N''usp_EndPartition must be called in the transaction of usp_BeginPartition, before its COMMIT.'', 1;
-    IF ISNULL(DATALENGTH(@jobId), 0) NOT BETWEEN 2 AND 256
-        SET @errors = @errors + N''@jobId must be a name of 1 to 128 characters. '';
-    IF ISNULL(@messageCount, -1) < 0
-        SET @errors = @errors + N''@messageCount must be 0 or more. '';
-    IF @contentHash IS NULL
-        SET @errors = @errors + N''@contentHash must be 32 bytes, not NULL. '';
-    IF @errors <> N''''
-    BEGIN
-        SET @errors = RTRIM(@errors);
-        THROW 50240, @errors, 1;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  The row of this transaction is the only one that can be open                              */
-    /* ----------------------------------------------------------------------------------------- */
-    UPDATE sl
-    SET MessageCount = @messageCount, ContentHash = @contentHash
-    FROM [orders].[SendLedger] AS sl
-        WITH (ROWLOCK, INDEX ([PK_SendLedger]), FORCESEEK)  /* one row, by its clustered key */
-    WHERE sl.JobId = @job AND sl.BatchId = @batchId AND sl.PartitionId = @partitionId AND sl.Chunk = @chunk
-      AND sl.MessageCount IS NULL;
-    IF @@ROWCOUNT = 1
-        RETURN 0;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Sent before: the same?                                                                   */
-    /* ----------------------------------------------------------------------------------------- */
-    SELECT @messages = sl.MessageCount, @hash = sl.ContentHash, @sentUtc = sl.SentUtc
-    FROM [orders].[SendLedger] AS sl
-        WITH (READCOMMITTEDLOCK, ROWLOCK, INDEX ([PK_SendLedger]), FORCESEEK)   /* the same row */
-    WHERE sl.JobId = @job AND sl.BatchId = @batchId AND sl.PartitionId = @partitionId AND sl.Chunk = @chunk;
-    IF @messages IS NULL
-        THROW 50242, N''There is no such piece: call usp_BeginPartition first, in the same transaction.'', 1;
-
-    IF @messages <> @messageCount OR @hash <> @contentHash
-    BEGIN
-        SET @errors = CONCAT(N''Job '', @job, N'', batch '', @batchId, N'', partition '', @partitionId, N'', chunk '', @chunk,
-            N'' was sent at '', CONVERT(nvarchar(30), @sentUtc, 126), N'' UTC with '', @messages,
-            N'' messages, and this run has '', @messageCount, CASE WHEN @messages = @messageCount THEN N'' others'' END,
-            N''. Nothing was sent now. Next: make its input deterministic (no rand, no round robin over retries, a fixed order), or run it under a new job id.'');
-        SET @errors = REPLACE(@errors, N''%'', N''%%'');    /* F-133 */
-        THROW 50243, @errors, 1;
-    END;
-
-    RETURN 0;
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -6811,7 +6616,7 @@ ELSE
     INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 50, CASE WHEN l.IsLate = 1 THEN N''''job does not run'''' ELSE N''''job failed'''' END, j.name, CONCAT(N''''last run '''', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''''never''''), CASE j.enabled WHEN 0 THEN N'''', disabled'''' ELSE N'''''''' END),
         CASE WHEN l.IsLate = 1 THEN N''''SQL Server Agent stands, or the job is disabled or has no schedule. A sysadmin starts it.'''' ELSE N''''A sysadmin looks at its history: the message says why.'''' END, NULL
-    FROM (VALUES (N''''retire'''', 60), (N''''health'''', 60), (N''''purge poison'''', 2880), (N''''purge logs'''', 2880), (N''''purge send ledger'''', 2880)) AS t(Task, LateMinutes)
+    FROM (VALUES (N''''retire'''', 60), (N''''health'''', 60), (N''''purge poison'''', 2880), (N''''purge logs'''', 2880)) AS t(Task, LateMinutes)
     INNER JOIN msdb.dbo.sysjobs AS j ON j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''''Redial orders: '''', t.Task, N'''', '''', DB_NAME()), 128)
     LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
     CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
@@ -7445,117 +7250,6 @@ Example: EXECUTE [orders].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;'';
     IF @WhatIf = 0 AND @rows > 0
         INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
         VALUES (N''usp_PurgePoison'', CONCAT(@rows, N'' rows older than '', CONVERT(nvarchar(30), @before, 126)), @reason);
-
-    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
-
-    RETURN 0;
-END;
-');
-INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'78_usp_PurgeSendLedger.procedure.sql', 4, N'procedure', N'[orders].[usp_PurgeSendLedger]',
-N'CREATE OR ALTER PROCEDURE [orders].[usp_PurgeSendLedger]
-    @olderThanDays int = NULL,          /* 1 to 36500; NULL: retention.log_days = 90 */
-    @batch int = 4000,                  /* rows of one transaction */
-    @reason nvarchar(400) = N''retention'',   /* why: kept in OperatorLog */
-    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
-    @Debug bit = 0,                     /* 1: print each step */
-    @Help bit = 0                       /* 1: print what this does, and do nothing */
-WITH EXECUTE AS N''orders_module''
-AS
-/* Redial 0.1.0, configuration orders */
-/* Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
-   Oldest first, a small transaction after the other; waits for nobody (READPAST), so it is in no circle
-   of waits. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
-BEGIN
-    SET NOCOUNT ON;
-
-    DECLARE @errors nvarchar(2048) = N'''';
-    DECLARE @before datetime2(3);
-    DECLARE @rows bigint = 0;
-    DECLARE @found int = 1;
-
-    IF @Help = 1
-    BEGIN
-        PRINT N''usp_PurgeSendLedger: Forgets which pieces of jobs were sent long ago; a forgotten piece that is run again is sent again.
-  @olderThanDays  age in days, 1 to 36500; default: retention.log_days = 90
-  @batch          rows of one transaction, 1 to 4900; default 4000
-  @reason         why; ''''retention'''' by default; kept with your login in OperatorLog
-  @WhatIf         1 (default): only show what would go; 0: delete
-  @Debug          1: print each step
-Example: EXECUTE [orders].[usp_PurgeSendLedger] @olderThanDays = 90, @WhatIf = 0;'';
-        RETURN 0;
-    END;
-
-    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
-    IF @@TRANCOUNT <> 0
-        THROW 50182, N''usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.'', 1;
-
-    SET XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller''s would cut the lists below (F-331) */
-
-    SET @olderThanDays = ISNULL(@olderThanDays, 90);
-    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 1 AND 36500
-        SET @errors = @errors + N''@olderThanDays must be 1 to 36500. '';
-    /* 5,000 locks of one statement on one table make the server try for a lock on all of it (F-166). */
-    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
-        SET @errors = @errors + N''@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. '';
-    IF @WhatIf IS NULL
-        SET @errors = @errors + N''@WhatIf must be 0 or 1. '';
-    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'''') IS NULL
-        SET @errors = @errors + N''@reason must say why, in 1 to 400 characters. '';
-    IF @errors <> N''''
-    BEGIN
-        SET @errors = RTRIM(@errors);
-        THROW 50244, @errors, 1;
-    END;
-
-    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
-
-    DECLARE @pieces TABLE
-    (
-        JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
-        BatchId bigint NOT NULL,
-        PartitionId int NOT NULL,
-        Chunk int NOT NULL,
-        PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
-    );
-
-    IF @WhatIf = 1
-        SELECT @rows = COUNT_BIG(*)
-        FROM [orders].[SendLedger] AS sl
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)  /* waits for nobody */
-        WHERE sl.SentUtc < @before;
-
-    WHILE @WhatIf = 0 AND @found > 0
-    BEGIN
-        DELETE FROM @pieces;
-        INSERT INTO @pieces (JobId, BatchId, PartitionId, Chunk)
-        SELECT TOP (@batch) sl.JobId, sl.BatchId, sl.PartitionId, sl.Chunk
-        FROM [orders].[SendLedger] AS sl
-            /* READPAST, READCOMMITTEDLOCK: waits for nobody; the index holds the old ones together. */
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)
-        WHERE sl.SentUtc < @before
-        ORDER BY sl.SentUtc;
-
-        DELETE sl
-        FROM [orders].[SendLedger] AS sl
-            /* XLOCK, READPAST: a row somebody compares with just now stays; no lock that is got and then
-               has to wait for more, so the purge is in no circle with a sender. */
-            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        INNER JOIN @pieces AS p
-            ON p.JobId = sl.JobId AND p.BatchId = sl.BatchId AND p.PartitionId = sl.PartitionId AND p.Chunk = sl.Chunk;
-
-        SET @found = @@ROWCOUNT;
-        SET @rows = @rows + @found;
-        IF @Debug = 1
-            PRINT CONCAT(@found, N'' rows deleted, '', @rows, N'' in all'');
-    END;
-
-    IF @WhatIf = 0 AND @rows > 0
-        INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
-        VALUES (N''usp_PurgeSendLedger'', CONCAT(@rows, N'' rows older than '', CONVERT(nvarchar(30), @before, 126)), @reason);
 
     SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
 
@@ -8520,26 +8214,26 @@ IF EXISTS (SELECT 1
                (N''[orders].[Gate]''), (N''[orders].[IdleWatch]''), (N''[orders].[KeySequence]''), (N''[orders].[Landing]''),
                (N''[orders].[LandingAcknowledged]''), (N''[orders].[MessageBatch]''), (N''[orders].[Migration]''),
                (N''[orders].[OperatorLog]''), (N''[orders].[Outbox]''), (N''[orders].[OwnedObject]''),
-               (N''[orders].[PoisonAttempt]''), (N''[orders].[ReceivedBatch]''), (N''[orders].[SendLedger]''),
-               (N''[orders].[SentMessage]''), (N''[orders].[SessionConversations]''), (N''[orders].[Setting]''),
-               (N''[orders].[SkippedNumber]''), (N''[orders].[ufn_Conversations]''), (N''[orders].[ufn_HealthBroker]''),
+               (N''[orders].[PoisonAttempt]''), (N''[orders].[ReceivedBatch]''), (N''[orders].[SentMessage]''),
+               (N''[orders].[SessionConversations]''), (N''[orders].[Setting]''), (N''[orders].[SkippedNumber]''),
+               (N''[orders].[ufn_Conversations]''), (N''[orders].[ufn_HealthBroker]''),
                (N''[orders].[ufn_HealthConversations]''), (N''[orders].[ufn_HealthData]''),
                (N''[orders].[ufn_HealthPending]''), (N''[orders].[ufn_HealthQueues]''), (N''[orders].[ufn_Leaked]''),
                (N''[orders].[ufn_Pending]''), (N''[orders].[ufn_QueuePages]''), (N''[orders].[ufn_Queues]''),
                (N''[orders].[ufn_ReadBatch]''), (N''[orders].[ufn_ReadEnvelope]''), (N''[orders].[usp_AcknowledgeLanding]''),
                (N''[orders].[usp_AcquireConversation]''), (N''[orders].[usp_ArmTimer]''),
-               (N''[orders].[usp_BeginConversation]''), (N''[orders].[usp_BeginPartition]''),
-               (N''[orders].[usp_CheckHealth]''), (N''[orders].[usp_CheckMessages]''), (N''[orders].[usp_CloseDialogs]''),
-               (N''[orders].[usp_CloseGate]''), (N''[orders].[usp_Drain]''), (N''[orders].[usp_DropCopies]''),
-               (N''[orders].[usp_EndInitiator]''), (N''[orders].[usp_EndLeaked]''), (N''[orders].[usp_EndLeakedOne]''),
-               (N''[orders].[usp_EndPartition]''), (N''[orders].[usp_EndTarget]''), (N''[orders].[usp_FindPoison]''),
-               (N''[orders].[usp_Health]''), (N''[orders].[usp_InTheWay]''), (N''[orders].[usp_LandBatch]''),
-               (N''[orders].[usp_LandRow]''), (N''[orders].[usp_LogError]''), (N''[orders].[usp_Mark]''),
-               (N''[orders].[usp_MoveCopies]''), (N''[orders].[usp_OpenGate]''), (N''[orders].[usp_PickConversation]''),
-               (N''[orders].[usp_PurgeDeadLetter]''), (N''[orders].[usp_PurgeLanding]''), (N''[orders].[usp_PurgeLogs]''),
-               (N''[orders].[usp_PurgePoison]''), (N''[orders].[usp_PurgeSendLedger]''), (N''[orders].[usp_ReadErrorBody]''),
-               (N''[orders].[usp_RecordPoison]''), (N''[orders].[usp_RecycleConversation]''),
-               (N''[orders].[usp_RehearseLanding]''), (N''[orders].[usp_ReopenGate]''), (N''[orders].[usp_ReorganizeQueue]''),
+               (N''[orders].[usp_BeginConversation]''), (N''[orders].[usp_CheckHealth]''),
+               (N''[orders].[usp_CheckMessages]''), (N''[orders].[usp_CloseDialogs]''), (N''[orders].[usp_CloseGate]''),
+               (N''[orders].[usp_Drain]''), (N''[orders].[usp_DropCopies]''), (N''[orders].[usp_EndInitiator]''),
+               (N''[orders].[usp_EndLeaked]''), (N''[orders].[usp_EndLeakedOne]''), (N''[orders].[usp_EndTarget]''),
+               (N''[orders].[usp_FindPoison]''), (N''[orders].[usp_Health]''), (N''[orders].[usp_InTheWay]''),
+               (N''[orders].[usp_LandBatch]''), (N''[orders].[usp_LandRow]''), (N''[orders].[usp_LogError]''),
+               (N''[orders].[usp_Mark]''), (N''[orders].[usp_MoveCopies]''), (N''[orders].[usp_OpenGate]''),
+               (N''[orders].[usp_PickConversation]''), (N''[orders].[usp_PurgeDeadLetter]''),
+               (N''[orders].[usp_PurgeLanding]''), (N''[orders].[usp_PurgeLogs]''), (N''[orders].[usp_PurgePoison]''),
+               (N''[orders].[usp_ReadErrorBody]''), (N''[orders].[usp_RecordPoison]''),
+               (N''[orders].[usp_RecycleConversation]''), (N''[orders].[usp_RehearseLanding]''),
+               (N''[orders].[usp_ReopenGate]''), (N''[orders].[usp_ReorganizeQueue]''),
                (N''[orders].[usp_ReplayDeadLetter]''), (N''[orders].[usp_Resend]''), (N''[orders].[usp_ResendLeft]''),
                (N''[orders].[usp_ResendPending]''), (N''[orders].[usp_ResendStranded]''), (N''[orders].[usp_RetireIdle]''),
                (N''[orders].[usp_Send]''), (N''[orders].[usp_SendBatch]''), (N''[orders].[usp_SendEndOfStream]''),
@@ -8658,62 +8352,60 @@ WHERE p.state = ''D'' AND p.minor_id = 0
   AND ((p.class = 1 AND OBJECT_SCHEMA_NAME(p.major_id) = N''orders'')
        OR (p.class = 6 AND p.major_id IN (SELECT t.user_type_id FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N''orders''))));
 BEGIN TRANSACTION;
-/* The application''s whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
-   table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
-   that write by INSERT ask for its columns first. */
+/* The application''s whole right: to send. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_Send] TO [orders_sender];
+/* Operators send again what is left, and look at the tables. */
+GRANT EXECUTE ON OBJECT::[orders].[usp_ResendPending] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_ResendStranded] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[ConversationLog] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[DeadLetter] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[DeploymentHistory] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[ErrorLog] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[Gate] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[Migration] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[OperatorLog] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[PoisonAttempt] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[Setting] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[vw_DeadLetters] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[vw_Unlanded] TO [orders_operator];
+/* Readers read what landed, and what has not. */
+GRANT SELECT ON OBJECT::[orders].[ConversationLog] TO [orders_reader];
+GRANT SELECT ON OBJECT::[orders].[Landing] TO [orders_reader];
+GRANT SELECT ON OBJECT::[orders].[vw_Unlanded] TO [orders_reader];
+/* EXECUTE on the type: who fills a table-valued parameter declares a variable of it. SELECT on Outbox, which
+   shows no row ever: tools that write by INSERT ask for its columns first. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_SendBatch] TO [orders_sender];
 GRANT EXECUTE ON TYPE::[orders].[MessageBatch] TO [orders_sender];
 GRANT SELECT, INSERT ON OBJECT::[orders].[Outbox] TO [orders_sender];
-GRANT EXECUTE ON OBJECT::[orders].[usp_ResendPending] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_ResendStranded] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_EndLeaked] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[ConversationLog] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[DeadLetter] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[ErrorLog] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[PoisonAttempt] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[DeploymentHistory] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[DeploymentAttempt] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[Landing] TO [orders_reader];
-GRANT SELECT ON OBJECT::[orders].[ConversationLog] TO [orders_reader];
-GRANT SELECT ON OBJECT::[orders].[vw_Unlanded] TO [orders_reader];
-/* Sending in pieces that may be run again: the sender''s procedures, the operator''s look and purge. The
-   table itself is nobody else''s: a row made by hand would keep messages from being sent. */
-GRANT EXECUTE ON OBJECT::[orders].[usp_BeginPartition] TO [orders_sender];
-GRANT EXECUTE ON OBJECT::[orders].[usp_EndPartition] TO [orders_sender];
-GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeSendLedger] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[SendLedger] TO [orders_operator];
-/* What operators call and look at. The functions behind the views need no grant of their own: views and
-   functions have one owner. */
-GRANT EXECUTE ON OBJECT::[orders].[usp_Drain] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_OpenGate] TO [orders_operator];
+/* What operators look at. The functions behind the views need no grant of their own: views and functions
+   have one owner. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_Health] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_RetireIdle] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_ReplayDeadLetter] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeDeadLetter] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeLogs] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_Resend] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_StartQueue] TO [orders_operator];
-GRANT EXECUTE ON OBJECT::[orders].[usp_ReorganizeQueue] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_CheckHealth] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Conversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Queues] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Pending] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[vw_Unlanded] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Errors] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_FailedConversations] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[vw_DeadLetters] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[Gate] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[OperatorLog] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[Migration] TO [orders_operator];
-GRANT SELECT ON OBJECT::[orders].[Setting] TO [orders_operator];
+/* What operators call. */
+GRANT EXECUTE ON OBJECT::[orders].[usp_Drain] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_OpenGate] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_EndLeaked] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_RetireIdle] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_ReplayDeadLetter] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_Resend] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_StartQueue] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_ReorganizeQueue] TO [orders_operator];
 /* Readers say how far they are, and look what was purged; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_AcknowledgeLanding] TO [orders_reader];
 GRANT SELECT ON OBJECT::[orders].[LandingAcknowledged] TO [orders_reader];
 GRANT SELECT ON OBJECT::[orders].[LandingAcknowledged] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_AcknowledgeLanding] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeDeadLetter] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeLogs] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeLanding] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_PurgePoison] TO [orders_operator];
+/* What was tried, when and by whom. */
+GRANT SELECT ON OBJECT::[orders].[DeploymentAttempt] TO [orders_operator];
 
 WHILE EXISTS (SELECT 1 FROM @denied)
 BEGIN
@@ -8738,8 +8430,9 @@ DECLARE @dropOurs bit;
 DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
-    (N''TABLE'', N''Everlasting''), (N''TABLE'', N''Inbox''), (N''PROCEDURE'', N''usp_CloseEverlasting''),
-    (N''PROCEDURE'', N''usp_PurgeInbox''), (N''PROCEDURE'', N''usp_QueueTrouble''),
+    (N''TABLE'', N''Everlasting''), (N''TABLE'', N''Inbox''), (N''TABLE'', N''SendLedger''), (N''PROCEDURE'', N''usp_BeginPartition''),
+    (N''PROCEDURE'', N''usp_CloseEverlasting''), (N''PROCEDURE'', N''usp_EndPartition''), (N''PROCEDURE'', N''usp_PurgeInbox''),
+    (N''PROCEDURE'', N''usp_PurgeSendLedger''), (N''PROCEDURE'', N''usp_QueueTrouble''),
     (N''PROCEDURE'', N''usp_RecycleInOneTransaction''), (N''PROCEDURE'', N''usp_SeesPending''),
     (N''PROCEDURE'', N''usp_WaitForSlot'');
 WHILE EXISTS (SELECT 1 FROM @drops)
@@ -8909,7 +8602,7 @@ END;
 
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'88_earlier.cleanup.sql', 186, NULL, NULL,
+VALUES (N'88_earlier.cleanup.sql', 187, NULL, NULL,
 N'/* Queues of an earlier choice, or of a deployment of a later version that stopped half-way, once no service is
    on them and no message in them (F-170). */
 SET XACT_ABORT ON;
@@ -8979,7 +8672,7 @@ BEGIN
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
-VALUES (N'88_earlier.cleanup.sql', 254, NULL, NULL,
+VALUES (N'88_earlier.cleanup.sql', 255, NULL, NULL,
 N'/* Agent jobs and alerts of an earlier choice: what they call is gone, or nobody wants it any more. */
 DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
@@ -8987,8 +8680,7 @@ VALUES
     (LEFT(CONCAT(N''Redial orders: retire, '', DB_NAME()), 128)),
     (LEFT(CONCAT(N''Redial orders: health, '', DB_NAME()), 128)),
     (LEFT(CONCAT(N''Redial orders: purge poison, '', DB_NAME()), 128)),
-    (LEFT(CONCAT(N''Redial orders: purge logs, '', DB_NAME()), 128)),
-    (LEFT(CONCAT(N''Redial orders: purge send ledger, '', DB_NAME()), 128));
+    (LEFT(CONCAT(N''Redial orders: purge logs, '', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @kind nvarchar(60);
 DECLARE @lastJob nvarchar(128) = N'''';
@@ -9030,10 +8722,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''c37c7d9db702d8917c1f307659ff8821ea44aa900c214bc81c26647f20983869''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''75f7e4e213bc6425aa012f54c7d26fbef6612a1a6c701581d975a8820bfa95a2''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''c37c7d9db702d8917c1f307659ff8821ea44aa900c214bc81c26647f20983869'');
+    VALUES (N''orders'', N''0.1.0'', N''75f7e4e213bc6425aa012f54c7d26fbef6612a1a6c701581d975a8820bfa95a2'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9068,8 +8760,7 @@ VALUES
     (N''retire'', N''EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;'', 15),
     (N''health'', N''EXECUTE [orders].[usp_CheckHealth];'', 15),
     (N''purge poison'', N''EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;'', 0),
-    (N''purge logs'', N''EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;'', 0),
-    (N''purge send ledger'', N''EXECUTE [orders].[usp_PurgeSendLedger] @WhatIf = 0;'', 0);
+    (N''purge logs'', N''EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;'', 0);
 WHILE EXISTS (SELECT 1 FROM @jobs)
 BEGIN
     SELECT TOP (1) @task = j.Task, @command = j.Command, @minutes = j.Minutes FROM @jobs AS j ORDER BY j.Task;
@@ -9221,7 +8912,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''c37c7d9db702d8917c1f307659ff8821ea44aa900c214bc81c26647f20983869'', NULLIF(@changes, N''''));
+    N''75f7e4e213bc6425aa012f54c7d26fbef6612a1a6c701581d975a8820bfa95a2'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

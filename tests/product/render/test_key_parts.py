@@ -69,7 +69,7 @@ def test_a_part_that_is_nowhere_is_named_with_the_files_that_were_looked_at(root
     path.write_text(path.read_text("utf-8").replace("macro acquire()", "macro acquired()"), "utf-8")
     with pytest.raises(
         RenderError,
-        match=r"templates/72_send/02_usp_Acquire.*sql\.j2:2: per_key has no part 'acquire' in "
+        match=r"templates/core/72_send/02_usp_Acquire.*sql\.j2:2: per_key has no part 'acquire' in "
         r"keys/message\.inc\.j2, key_bases/any\.inc\.j2",
     ):
         render(config("message"), root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import suppress
+from copy import deepcopy
 from itertools import product
 
 import pytest
@@ -31,13 +32,15 @@ SUMS = dict(
 
 
 def cases() -> dict[str, Config]:
-    """Every shipped configuration, as it is and with each key, order and delivery it can have."""
+    """Every shipped configuration with every module, as it is and with each key, order and delivery
+    it can have."""
     found = {}
     for name in NAMES:
-        config = load(CONFIGS / f"{name}.toml")
-        found[f"{name} as shipped"] = config
+        shipped = load(CONFIGS / f"{name}.toml").model_dump(by_alias=True, mode="json")
+        shipped["modules"]["pieces"] = True
+        found[f"{name} as shipped"] = Config.model_validate(shipped)
         for key, order, delivery in product(KEYS, ORDERS, DELIVERIES):
-            data = config.model_dump(by_alias=True, mode="json")
+            data = deepcopy(shipped)
             data["conversation"] |= {"key": key, "order": order, "delivery": delivery}
             with suppress(ValidationError):  # not every configuration can have every choice
                 found[f"{name} {key} {order} {delivery}"] = Config.model_validate(data)

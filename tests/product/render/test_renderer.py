@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redial.config import load, parse
+from redial.config.choices import CORE
+from redial.config.sections import Modules
 from redial.paths import CONFIGS, DOCS, GENERATED, SQL, TEMPLATES
 from redial.render import RenderError, check, render, write
 from redial.render.quoting import literal
@@ -296,13 +298,21 @@ def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_ho
 
 def test_every_area_has_a_number_of_its_own():
     """The number puts an area into its place, and a file's first two digits say which one made it."""
-    areas = [path.name for path in TEMPLATES.iterdir() if path.name[:2].isdigit()]
+    areas = {path.name for path in TEMPLATES.glob("*/[0-9][0-9]_*")}
     numbers = [name[:2] for name in areas]
     assert sorted(name for name in areas if numbers.count(name[:2]) > 1) == []
     others = {
         path.parent.name for path in SQL.glob("*/*/*/*.sql.j2") if "templates" not in path.parts
     }
-    assert others <= set(areas), "a mutant's or a comparator's area is one of ours"
+    assert others <= areas, "a mutant's or a comparator's area is one of ours"
+
+
+def test_a_template_is_in_the_folder_of_a_module_and_its_name_in_no_other():
+    """Templates name each other without their modules."""
+    modules = {path.name for path in TEMPLATES.iterdir()} - {"keys", "key_bases"}
+    assert modules == {CORE, *Modules.model_fields}
+    names = [path.relative_to(TEMPLATES).parts[1:] for path in TEMPLATES.glob("*/*/*.j2")]
+    assert sorted(name for name in names if names.count(name) > 1) == []
 
 
 def test_parts_of_templates_ask_for_nothing_that_is_known_late():

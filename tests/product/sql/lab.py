@@ -13,8 +13,13 @@ from redial_broker.instance.results import Collector
 from tests.installed import batches, borrow, key_of, rendered
 
 SHIPPED = load(CONFIGS / "audit.toml")
-AUDIT = SHIPPED.model_copy(update={"envelope": SHIPPED.envelope.model_copy(update={"who": False})})
-"""Without its envelope: what these tests look at in queues is then what they sent."""
+AUDIT = SHIPPED.model_copy(
+    update={
+        "envelope": SHIPPED.envelope.model_copy(update={"who": False}),
+        "modules": SHIPPED.modules.model_copy(update={"pieces": True}),
+    }
+)
+"""Without its envelope: what these tests look at in queues is then what they sent. With every module."""
 ERROR = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"
 END_DIALOG = "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog"
 

@@ -455,8 +455,7 @@ def test_a_migration_that_was_not_applied_is_found(tmp_path):
     """No version has one yet: the next one's is made up, and its row taken away."""
     templates = tmp_path / "templates"
     shutil.copytree(TEMPLATES, templates)
-    (templates / "35_migrations").mkdir(exist_ok=True)
-    (templates / "35_migrations" / "01_Extra.migration.sql.j2").write_text(
+    (templates / "core" / "35_migrations" / "01_Extra.migration.sql.j2").write_text(
         "INSERT INTO {{ own('Migration') }} (Number, Name) VALUES (1, N'Extra');\nGO\n"
     )
     bare = Bare()

@@ -18,6 +18,7 @@ from . import catalog
 from .bare import Bare, another
 from .lab import AUDIT, Client, send
 
+MIGRATIONS = "core/35_migrations"
 LOCK = SQL / "migrations.lock"
 MIGRATION = """\
 /* Migration {number}: {column}, as a later version might need it.
@@ -59,10 +60,9 @@ class Releases:
     def _add(templates: Path, number: int, table: str, column: str) -> None:
         """A migration, and its column where the table is made."""
         text = MIGRATION.format(number=number, table=table, column=column)
-        (templates / "35_migrations").mkdir(exist_ok=True)
-        place = templates / "35_migrations" / f"{number:02}_{table}_{column}.migration.sql.j2"
+        place = templates / MIGRATIONS / f"{number:02}_{table}_{column}.migration.sql.j2"
         place.write_text(text, encoding="utf-8")
-        made = templates / "30_tables" / f"{table}.table.sql.j2"
+        made = templates / "core" / "30_tables" / f"{table}.table.sql.j2"
         old = made.read_text(encoding="utf-8")
         key = f"        CONSTRAINT [PK_{table}]"
         assert old.count(key) == 1
@@ -232,10 +232,10 @@ def test_a_released_migration_never_changes_its_text():
 
 
 def test_migrations_have_numbers_of_their_own_without_a_gap_and_only_add():
-    files = sorted(p.name for p in (TEMPLATES / "35_migrations").glob("*.migration.*"))
+    files = sorted(p.name for p in (TEMPLATES / MIGRATIONS).glob("*.migration.*"))
     assert [int(name[:2]) for name in files] == list(range(1, len(files) + 1))
     for name in files:
-        text = (TEMPLATES / "35_migrations" / name).read_text(encoding="utf-8")
+        text = (TEMPLATES / MIGRATIONS / name).read_text(encoding="utf-8")
         assert f"m.Number = {int(name[:2])})" in text
         assert "COL_LENGTH(" in text, f"{name}: a new database has the column already"
         assert not re.search(r"DROP (COLUMN|INDEX|TABLE)|ALTER COLUMN|TRUNCATE", text), name

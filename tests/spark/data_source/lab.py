@@ -57,6 +57,12 @@ def _python(folder: Path, command: str) -> dict[str, str]:
     return dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), str(worker))
 
 
+def with_pieces(config: Config) -> Config:
+    """And the module by which Spark writes."""
+    modules = config.modules.model_copy(update={"pieces": True})
+    return config.model_copy(update={"modules": modules})
+
+
 class Lab:
     """The broker and its database; ``orders`` has a key per dialog, ``audit`` a session."""
 
@@ -72,7 +78,7 @@ class Lab:
     def deploy(self, *names: str) -> None:
         """Configurations of sql/configs."""
         for name in names:
-            self.configs[name] = load_named(name)
+            self.configs[name] = with_pieces(load_named(name))
             apply(self.configs[name], connect_odbc(self.odbc))
 
     def connect(self, autocommit: bool = True) -> Any:

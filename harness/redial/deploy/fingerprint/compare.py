@@ -97,7 +97,7 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
         and not _kept(thing, wanted, found)
     }
     return differences + [
-        Difference(thing, EXCESS)
+        Difference(thing, EXCESS, found=found[thing].get("text", ""))
         for thing in sorted(extra)
         if not any(thing.belongs_to(owner) for owner in extra)
     ]
@@ -136,6 +136,11 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
         # A service's contract, a contract's message type: of an earlier version of the contract.
         name = thing.name if thing.kind == "contract" else thing.of
         return Thing("contract", name) not in wanted and Thing("mark", "CONTRACT", name) in found
+    if thing.kind == "permission":
+        grantee = thing.name.rpartition(" to ")[2]
+        owners = [Thing(kind, thing.of.partition(" ")[2]) for kind in ("table", "type")]
+        left = any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
+        return left and Thing("role", grantee) in wanted
     kind = _MARKS.get(thing.kind)
     return kind is not None and Thing("mark", kind, thing.name) in found
 

@@ -5,6 +5,7 @@ What one statement undoes without touching data, messages or what belongs to oth
 
 from __future__ import annotations
 
+from redial.config.objects import object_names
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE, Difference
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, SIGNER
 from redial.deploy.fingerprint.model import HIDDEN, MARKED_INSIDE, OFF, ON, Thing
@@ -129,6 +130,13 @@ def _stampless(difference: Difference) -> bool:
     return not any(stamp in difference.found for stamp in stamps)
 
 
+def _of_another_choice(difference: Difference) -> bool:
+    """Whether a module is one of ours that these choices do not install: 88_earlier drops it."""
+    thing = difference.thing
+    ours = STAMP in difference.found and thing.name in object_names()
+    return difference.how == EXCESS and thing.kind == "module" and ours
+
+
 def _unknown_as_ours(difference: Difference) -> bool:
     """Whether what has lost its mark has nothing else by which a deployment knows it (50208)."""
     thing = difference.thing
@@ -149,7 +157,7 @@ def by_deploy(difference: Difference) -> bool:
         return False
     if thing.kind == "deployment" and difference.how == CHANGED:
         return what == "content"  # 90_deployment writes a row for other files only
-    if thing.kind in BY_DEPLOY[difference.how]:
+    if thing.kind in BY_DEPLOY[difference.how] or _of_another_choice(difference):
         return True
     if thing.kind == "queue" and what == "activation":
         return difference.found != OFF  # one that somebody has switched off stays off (81_queues)

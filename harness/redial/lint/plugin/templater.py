@@ -15,7 +15,7 @@ from sqlfluff.core.templaters.jinja import JinjaTemplater
 
 from redial.config import load
 from redial.lint.plugin.stand_in import environment_for
-from redial.paths import CONFIGS, TEMPLATES
+from redial.paths import CONFIGS, TEMPLATES, template_folders
 from redial.render.renderer import new_environment
 
 CONTENT_HASH = "0" * 64
@@ -31,12 +31,12 @@ class RedialTemplater(JinjaTemplater):
     def _get_jinja_env(self, config: FluffConfig | None = None) -> Environment:
         environment = super()._get_jinja_env(config)
         ours = new_environment(load(self._config_file(config)))
-        environment.loader = FileSystemLoader(TEMPLATES)  # for parts (.inc.j2)
+        environment.loader = FileSystemLoader(template_folders(TEMPLATES))  # for parts (.inc.j2)
         environment.filters.update(ours.filters)
         environment.globals.update(ours.globals)
         environment.globals["installed"] = frozenset(
             ".".join(re.sub(r"^\d\d_", "", path.name).split(".")[:2])
-            for path in TEMPLATES.glob("*/*.sql.j2")
+            for path in TEMPLATES.rglob("*.sql.j2")
         )
         environment.globals["known"] = environment.globals["installed"]
         return environment
