@@ -231,9 +231,10 @@ def _chosen(
     modules: of our own templates, by object and kind.
     """
     chosen: dict[str, _Source] = {}
-    installed = environment.globals["c"].installed_modules
+    config = environment.globals["c"]
+    assert isinstance(config, Config)
     for source in _scan(root):
-        if modules.get(source.object_kind, CORE) not in installed:
+        if modules.get(source.object_kind, CORE) not in config.installed_modules:
             continue
         if not here.holds(source.area, source.object_kind.split(".")[0]):
             continue
