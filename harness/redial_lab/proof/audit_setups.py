@@ -39,13 +39,14 @@ TEXTS = 2_000
 
 def small_config(strategy: str = "two_phase", **timer: int) -> Config:
     """The audit configuration with one reader a side and readers that leave when a queue is empty,
-    and without its envelope: what a check finds in a queue is what was sent.
+    without its envelope: what a check finds in a queue is what was sent; and with every module.
 
     strategy: timer_strategy. timer: fields of its [timer] section to set.
     """
     data = load(CONFIGS / "audit.toml").model_dump(by_alias=True, mode="json")
     data["conversation"]["timer_strategy"] = strategy
     data["envelope"]["who"] = False
+    data["modules"]["pieces"] = True
     data["initiator"]["readers"] = 1
     data["target"] |= {"readers": 1, "receive_wait_ms": 0}
     data["timer"] |= {"spread_seconds": 0, **timer}
