@@ -106,12 +106,22 @@ def init(_: Context, folder: str, name: str = "messages") -> None:
     run(folder, name)
 
 
-@task(help={"config": CONFIG + "; all by default", "check": "fail when a committed file is stale"})
-def render(_: Context, config: str = "", check: bool = False) -> None:
+@task(
+    help={
+        "config": CONFIG + "; all by default",
+        "check": "fail when a committed file is stale",
+        "sqlcmd": "only write, into this folder, files whose name is a variable of sqlcmd",
+    }
+)
+def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") -> None:
     """Render sql/configs and sql/templates into sql/generated."""
     from redial.cli.configs import render as run
+    from redial.cli.configs import render_with_variables
 
-    run(config or None, check)
+    if sqlcmd:
+        render_with_variables(sqlcmd)
+    else:
+        run(config or None, check)
 
 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})

@@ -10,12 +10,14 @@ import pytest
 
 from redial.cli.configs import chosen, load_named
 from redial.paths import GENERATED
+from redial.render import read
 
+from ..sql.bare import FILE
 from ..texts import called_from_outside, code
 
 CONFIGS = {name: load_named(name) for name in chosen(None)}
 TEXTS = {
-    name: {path.name: path.read_text(encoding="utf-8") for path in (GENERATED / name).iterdir()}
+    name: {part: text for part, text in read(GENERATED / name).items() if not FILE.fullmatch(part)}
     for name in CONFIGS
 }
 """As committed; ``invoke render --check`` holds them to the templates."""

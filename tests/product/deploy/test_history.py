@@ -151,7 +151,7 @@ def test_only_the_last_ones_are_kept(installed):
     with closing(connect_odbc(installed)()) as connection:
         connection.autocommit = True
         files = {"90_deployment.data.sql": ""}
-        text = (GENERATED / "audit" / "90_deployment.data.sql").read_text("utf-8")
+        text = read(GENERATED / "audit")["90_deployment.data.sql"]
         for number in range(kept.KEPT_TEXTS + 3):
             files["90_deployment.data.sql"] = re.sub(r"[0-9a-f]{64}", f"{number:064x}", text)
             kept.keep(connection, "audit", files)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from redial.config import Config
 from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import PASSWORD, USER, Instance
@@ -12,6 +14,8 @@ from tests.installed import batches, borrow, key_of, rendered
 from . import catalog
 from .lab import AUDIT, Client, Lab
 
+FILE = re.compile(r"\d_\w+\.sql")
+"""A file of an installation: 1_core.sql."""
 MAY_LOSE = "EXECUTE sys.sp_set_session_context N'redial.purge_rows', 1000000;"
 """What purge_data.sql asks for before it drops rows."""
 
@@ -46,8 +50,9 @@ def installation(config: Config) -> list[str]:
 
 
 def installer(config: Config) -> list[str]:
-    """The one batch of redial.sql."""
-    return list(batches(rendered(config)["redial.sql"]))
+    """The batches of the files of a folder, in order, as sqlcmd sends them."""
+    files = rendered(config)
+    return [sql for name in files if FILE.fullmatch(name) for sql in batches(files[name])]
 
 
 def removal(config: Config, purge: bool = True) -> list[str]:
