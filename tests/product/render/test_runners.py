@@ -1,5 +1,7 @@
 """What other tools do to a script: the cases they were reported with, and what we refuse to render."""
 
+import shutil
+
 import pytest
 
 from redial.config import load
