@@ -294,7 +294,9 @@ def mutants(
         "only": "cells (key recycle strategy hint isolation caller) and searches whose names fit",
         "limit": "at most so many of each; 0 searches nothing",
         "write": "write docs/generated/answer-matrix.md from what is kept in evidence/answer-matrix.json",
-        "traces": "write the traces the page links: evidence/traces",
+        "traces": "find the traces the page links: evidence/traces.json",
+        "show": "take the steps of a kept trace again and print them (docs/traces.md)",
+        "out": "with --show: folder for its steps, picture and script for query windows",
         "check": "only say what is stale on the page (exit status 1), and how many results are old",
         "workers": "processes",
         "again": "search again what another explorer or broker has searched",
@@ -311,6 +313,8 @@ def matrix(
     workers: int = 2,
     again: bool = False,
     defaults: bool = False,
+    show: str = "",
+    out: str = "",
 ) -> None:
     """Search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run
@@ -324,6 +328,8 @@ def matrix(
         workers=workers,
         again=again,
         defaults=defaults,
+        show=show,
+        out=out,
     )
 
 
