@@ -289,7 +289,7 @@ def documented() -> list[tuple[str, str]]:
         (str(path.relative_to(ROOT)), match[1].strip())
         for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
         for match in re.finditer(
-            r"(pip install (?:'?redial-servicebroker|'?\.)[^#\n;,`)]*)",
+            r"(pip install (?:'?redial-servicebroker|'?\.)(?:\[[^\]]*\]|[^#\n;,`)])*)",
             path.read_text("utf-8"),
         )
     )
