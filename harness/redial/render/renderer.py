@@ -54,7 +54,7 @@ SIGNED = ("ufn_Pending", "usp_SeesPending")
 call no module and write nothing. Whoever may ALTER our views and tables could else read or write
 what he likes through them: a view is part of the statement it is in (F-241)."""
 
-LATE = re.compile(r"\b(?:content_hash|signed|whole)\b")
+LATE = re.compile(r"\b(?:content_hash|signed|digests)\b")
 """What is known when all others are rendered. Templates ask for it, their parts never do."""
 
 TEXTS = 1_000
@@ -177,7 +177,7 @@ def _render_side(
     texts = {s.output: parts[s] for s in parts}
     environment.globals["signed"] = signed_modules(texts)
     own = quote_name(config.schema_name) + "."
-    environment.globals["whole"] = [
+    environment.globals["digests"] = [
         f"({literal(name)}, {'NULL' if found is None else '0x' + found.hex()})"
         for name, found in made(texts, own)
     ]
@@ -378,7 +378,7 @@ def new_environment(
         here=here or sides(config)[-1],
         per_key=KeyParts(environment, config, templates, loader),
         signed=[],
-        whole=[],
+        digests=[],
         signer_prefix=signer_prefix(config),
         unseen=_unseen(config),
         own=lambda name: f"{schema}.{quote_name(name)}",

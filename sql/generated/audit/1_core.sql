@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration audit: 1_core.sql, what carries a message: tables, send, land, replace, send again.
- */
+/* Redial 0.1.0, configuration audit: 1_core.sql, what carries a message: tables, send, land, replace, send again. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e6e98d0b333fe644 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1e613ff69351997d [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -3082,7 +3081,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run redial.sql again.', 1;
+    THROW 50199, N'No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
 
 IF EXISTS (SELECT 1 FROM sys.service_queues AS q
            WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
@@ -3128,7 +3127,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e6e98d0b333fe644 1', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'1e613ff69351997d 1', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 SET NOEXEC OFF;
 GO

@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration audit: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so.
- */
+/* Redial 0.1.0, configuration audit: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e6e98d0b333fe644 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1e613ff69351997d [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -425,16 +424,16 @@ VALUES
     (N'usp_SendBatch', 0x2ea410b66c098045), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
     (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
     (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
-    (N'ufn_HealthBroker', 0xa60af41467e3d0db), (N'ufn_HealthConversations', 0xfd51f0ee8077e5a9),
+    (N'ufn_HealthBroker', 0x5bf4ce41f803159d), (N'ufn_HealthConversations', 0xfd51f0ee8077e5a9),
     (N'ufn_HealthData', 0x9fe1be81c0cc456d), (N'ufn_HealthPending', 0xe339b60dbd3d9a9e),
-    (N'ufn_HealthQueues', 0xba4f1aafe971efe9), (N'usp_CheckHealth', 0x53cdb91d3de83e83),
-    (N'usp_Health', 0xac3fb00d7e9703c4), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
+    (N'ufn_HealthQueues', 0x8b5ac5b59a07a16e), (N'usp_CheckHealth', 0x53cdb91d3de83e83),
+    (N'usp_Health', 0xee250f70f0e7dc8f), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
     (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
-    (N'vw_Queues', 0xafa76d45403e7195), (N'usp_OpenGate', 0x77726c13a082f066),
+    (N'vw_Queues', 0xafa76d45403e7195), (N'usp_OpenGate', 0x4968733656e7479a),
     (N'usp_CloseDialogs', 0x06f60ce64c7402bd), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
     (N'usp_EndLeakedOne', 0x02eed060a378fc30), (N'usp_InTheWay', 0x83f961c39e0352cc),
     (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
-    (N'usp_Drain', 0xdd7f94b65d6de2b3), (N'usp_EndLeaked', 0x3fecc7549422ac40),
+    (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
     (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0xe27f9ade6edcd936),
     (N'usp_Resend', 0x31a472a7f97b1ad6), (N'usp_RetireIdle', 0x85b629c2afefb068),
     (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
@@ -468,10 +467,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e6e98d0b333fe644c0b724fa025981bb2dd964485292a88b2bfceeea61cbf667'
+           ORDER BY h.DeploymentId DESC), N'') <> N'1e613ff69351997d8725d9838517a421a30571df59e397f974daba470f8cbbb3'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'e6e98d0b333fe644c0b724fa025981bb2dd964485292a88b2bfceeea61cbf667');
+    VALUES (N'audit', N'0.1.0', N'1e613ff69351997d8725d9838517a421a30571df59e397f974daba470f8cbbb3');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1,6 +1,6 @@
 /* Redial 0.1.0, configuration etl: 0_preflight.sql, asks whether it may, and makes what the others stand on.
    Run the files of this folder in the order of their names, each in the database they are for, outside a
-   transaction, with whatever knows GO: sqlcmd (sqlcmd -b -i 0_preflight.sql -i 1_core.sql .. 9_finish.sql), SSMS and
+   transaction, with whatever knows GO: sqlcmd (sqlcmd -b -i 0_preflight.sql,1_core.sql,..), SSMS and
    others. After an error mend its cause, and begin again with this file; what is there already stays as it is.
    Nothing is switched on or replaced before this file has passed.
 
@@ -14,8 +14,7 @@
    poison    a message whose processing fails; stranded: copies of a dialog that is gone
    stamp     the line in each module that says which version made it; mark: the property Redial.made on
              what has no text. Nothing without one of them is ever altered or dropped
-   F-nnn     a fact about SQL Server, with its source, in docs/facts.md; page: of Microsoft's documentation
-*/
+   F-nnn     a fact about SQL Server, with its source, in docs/facts.md; page: of Microsoft's documentation */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -801,7 +800,7 @@ BEGIN
     IF @left = 2
     BEGIN
         SET @message = CONCAT(N'[etl].[usp_Drain] is not installed and conversations are open, so nobody can be kept out while this changes: ', @changed,
-            N'Nothing was changed. Next: run redial.sql with the installed choices to its end, or end what sends and run uninstall.sql (data stays); then this script again.');
+            N'Nothing was changed. Next: deploy the installed choices to the end, or end what sends and run uninstall.sql (data stays); then this script again.');
         SET @message = REPLACE(@message, N'%', N'%%');
         THROW 50191, @message, 1;
     END;
@@ -830,7 +829,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'0ec0547e651c371d 0', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'23236c9b759f80b5 0', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration etl: 4_monitor.sql, usp_Health and the views.
- */
+/* Redial 0.1.0, configuration etl: 4_monitor.sql, usp_Health and the views. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0ec0547e651c371d [3-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'23236c9b759f80b5 [3-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -366,12 +365,12 @@ BEGIN
           AND s.principal_id = DATABASE_PRINCIPAL_ID(N'etl_module')) < 2
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
         VALUES (10, N'service owned by another', N'etl_module', NULL,
-            N'Or it is gone. Our procedures work as the owner of their services, and the right to SEND is checked against it. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: each of ours TO the module user; for one that is gone, whoever deploys runs redial.sql again.', NULL);
+            N'Or it is gone. Our procedures work as the owner of their services, and the right to SEND is checked against it. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: each of ours TO the module user; for one that is gone, whoever deploys does so again.', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT 10, N'gate closed', N'etl', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
         CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
-            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys runs redial.sql again, it opens the gate.'
+            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys does so again, it opens the gate.'
                  ELSE N'When that is over, open it.' END),
         CASE WHEN m.Name IS NULL THEN N'EXECUTE [etl].[usp_OpenGate] @reason = N''usp_Health: it is over'';' END
     FROM [etl].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
@@ -733,7 +732,7 @@ BEGIN
 
     IF @missing > 0
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys runs redial.sql again.', NULL);
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys does so again.', NULL);
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
     SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
@@ -999,7 +998,7 @@ ELSE
                 THROW;                  /* in a caller's transaction that can only be rolled back */
             INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
             VALUES (50, N'not looked at', @name, CONCAT(N'error ', ERROR_NUMBER()),
-                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys runs redial.sql again.'), 1000));
+                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys does so again.'), 1000));
         END CATCH;
         IF @Debug = 1
             PRINT CONCAT(@name, N': done.');
@@ -1187,7 +1186,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'0ec0547e651c371d 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'23236c9b759f80b5 4', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration etl: 5_operate.sql, what an operator calls.
- */
+/* Redial 0.1.0, configuration etl: 5_operate.sql, what an operator calls. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0ec0547e651c371d [4-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'23236c9b759f80b5 [4-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -67,7 +66,7 @@ Example: EXECUTE [etl].[usp_OpenGate] @reason = N''maintenance is over'';';
     IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate')
     BEGIN
         ROLLBACK TRANSACTION;           /* a caller's CATCH gets no transaction of ours to end */
-        THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run redial.sql to its end, with the old choices or the new; it opens the gate.', 1;
+        THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: deploy to the end, with the old choices or the new; it opens the gate.', 1;
     END;
 
     INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
@@ -679,7 +678,7 @@ Out of time it names who is in the way, and opens the gate again if it was open 
   @keepClosed   1: the gate stays closed out of time too; call again to go on
   @WhatIf       1 (default): only show what is open now, and who is in the way; 0: do it
   @Debug        1: print each pass
-  @mark, @said  for redial.sql and uninstall.sql
+  @mark, @said  for a deployment and uninstall.sql
 Example: EXECUTE [etl].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
 Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
         RETURN 0;
@@ -1704,7 +1703,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'0ec0547e651c371d 5', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'23236c9b759f80b5 5', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration etl: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so.
- */
+/* Redial 0.1.0, configuration etl: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0ec0547e651c371d [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'23236c9b759f80b5 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -441,16 +440,16 @@ VALUES
     (N'usp_EndPartition', 0x2d03914584f42217), (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40),
     (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
     (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0), (N'ufn_Queues', 0x935d052a412f49e6),
-    (N'ufn_HealthBroker', 0x11a81cbfd06b97b1), (N'ufn_HealthConversations', 0xe376ea48ed5da6f4),
+    (N'ufn_HealthBroker', 0xfb237e255c61add0), (N'ufn_HealthConversations', 0xe376ea48ed5da6f4),
     (N'ufn_HealthData', 0xfac6466640dd728c), (N'ufn_HealthPending', 0xc03c17c0ca568b57),
-    (N'ufn_HealthQueues', 0xf615e4b5233afb4c), (N'usp_CheckHealth', 0xa190aa69cbd83b08),
-    (N'usp_Health', 0x1e9b9731e5b503ce), (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
+    (N'ufn_HealthQueues', 0x37b10611d237557f), (N'usp_CheckHealth', 0xa190aa69cbd83b08),
+    (N'usp_Health', 0xdda3c8e1f1685ab7), (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
     (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
-    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'usp_OpenGate', 0x194e72c0809cfdee),
+    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'usp_OpenGate', 0x47c6ca696e82931f),
     (N'usp_CloseDialogs', 0x358a0da0965483ec), (N'usp_CloseGate', 0x25f4839906e8694c),
     (N'usp_EndLeakedOne', 0xf063fd7438b58acb), (N'usp_InTheWay', 0x0a219164787a5fde),
     (N'usp_ReopenGate', 0xba66ff50749a4d01), (N'usp_WaitForEnds', 0x738d0896de758062),
-    (N'usp_Drain', 0x9134fcaf2ce19242), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
+    (N'usp_Drain', 0xc4f0ec6ebd2368c6), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
     (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x218609c13d60ff21),
     (N'usp_Resend', 0x751cddf67c4554ed), (N'usp_RetireIdle', 0xeab390f3e008eda2),
     (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
@@ -484,10 +483,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0ec0547e651c371d7ed10e9635773968f2a6018759c4d9e3fa528cec3223298d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'23236c9b759f80b5d0aef4f7c4dc7fc61689752fec3e9f669192a0f2e749d429'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'0ec0547e651c371d7ed10e9635773968f2a6018759c4d9e3fa528cec3223298d');
+    VALUES (N'etl', N'0.1.0', N'23236c9b759f80b5d0aef4f7c4dc7fc61689752fec3e9f669192a0f2e749d429');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

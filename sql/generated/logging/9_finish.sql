@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration logging: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so.
- */
+/* Redial 0.1.0, configuration logging: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'7baf5fbde4283195 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e9f633a6af707564 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -433,16 +432,16 @@ VALUES
     (N'usp_SendBatch', 0x70e7405a5c1f9ff5), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
     (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
     (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
-    (N'ufn_HealthBroker', 0x6deac05942c938cd), (N'ufn_HealthConversations', 0x8fd98c97d80d5448),
+    (N'ufn_HealthBroker', 0x8d23f79196bc5727), (N'ufn_HealthConversations', 0x8fd98c97d80d5448),
     (N'ufn_HealthData', 0x21308592506556a9), (N'ufn_HealthPending', 0xaafa8a0c300de1c0),
-    (N'ufn_HealthQueues', 0x35561839a85ee6bb), (N'usp_CheckHealth', 0x258fcef1cc27ac2b),
-    (N'usp_Health', 0x6ae63c4397d509c4), (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
+    (N'ufn_HealthQueues', 0x569e88b1ce718719), (N'usp_CheckHealth', 0x258fcef1cc27ac2b),
+    (N'usp_Health', 0x0848a1657772b584), (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
     (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
-    (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x02d0df4ac65f0424),
+    (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
     (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0xce931938c9e882da),
     (N'usp_EndLeakedOne', 0x7f5b12b597b63e1c), (N'usp_InTheWay', 0xf134817f67238bf8),
     (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
-    (N'usp_Drain', 0xada4abb2bf68a691), (N'usp_EndLeaked', 0x125f49504e314379),
+    (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
     (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x5bfb5205b0ac2ea2),
     (N'usp_Resend', 0x9e8ebb4aa65df425), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x0d1586db1bfbd6bc),
@@ -475,10 +474,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7baf5fbde428319570099668d624508316ed2f962c52c3e3ef4449ade6fed289'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e9f633a6af7075648dc4a545c89410f268415538cf93ed60c43e3ca8e5a2f9e9'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'7baf5fbde428319570099668d624508316ed2f962c52c3e3ef4449ade6fed289');
+    VALUES (N'logging', N'0.1.0', N'e9f633a6af7075648dc4a545c89410f268415538cf93ed60c43e3ca8e5a2f9e9');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

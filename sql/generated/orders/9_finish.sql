@@ -1,5 +1,4 @@
-/* Redial 0.1.0, configuration orders: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so.
- */
+/* Redial 0.1.0, configuration orders: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -11,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'3852dec579ef73f5 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'62c1a9e6bd74cfd2 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -431,16 +430,16 @@ VALUES
     (N'usp_SendBatch', 0xc23652b2dbb9d8e6), (N'Outbox', 0x90b08838742b91dc), (N'Outbox_Insert', 0xc21ab6d1aac12279),
     (N'ufn_Conversations', 0x496e5a7e51c0d9dc), (N'ufn_Leaked', 0x7c37f57a8ace5593),
     (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
-    (N'ufn_HealthBroker', 0xf2f0396295a1d63e), (N'ufn_HealthConversations', 0xeee745d8fce8da18),
+    (N'ufn_HealthBroker', 0x72ef4a240af030cb), (N'ufn_HealthConversations', 0xeee745d8fce8da18),
     (N'ufn_HealthData', 0xdf0bb9b5c0a7b1bd), (N'ufn_HealthPending', 0x452b74da3ede69a4),
-    (N'ufn_HealthQueues', 0xe9fdebd014b96f19), (N'usp_CheckHealth', 0x1e4ceecea292ab1e),
-    (N'usp_Health', 0xad1c27a12a9d1c71), (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
+    (N'ufn_HealthQueues', 0x628b655cc0d7151c), (N'usp_CheckHealth', 0x1e4ceecea292ab1e),
+    (N'usp_Health', 0x21d05310436cf7c7), (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
-    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'usp_OpenGate', 0xeb8b590438a8a51e),
+    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
     (N'usp_CloseDialogs', 0x5ae33e193202b5ae), (N'usp_CloseGate', 0x471ab193b8e726c1),
     (N'usp_EndLeakedOne', 0x62a7f24f52436791), (N'usp_InTheWay', 0x3dba171d27a5d60a),
     (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9), (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc),
-    (N'usp_Drain', 0xfa55ed440965c59e), (N'usp_EndLeaked', 0x59791aaf5030a71a),
+    (N'usp_Drain', 0x6792ef4921a1ef71), (N'usp_EndLeaked', 0x59791aaf5030a71a),
     (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfda3a28b580327f4),
     (N'usp_Resend', 0x8879f0e29edd4d77), (N'usp_RetireIdle', 0xf261834538ccf6a6),
     (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
@@ -474,10 +473,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3852dec579ef73f5c33e9fb64cc89cb898db318333d3a24ef0b64072266f6950'
+           ORDER BY h.DeploymentId DESC), N'') <> N'62c1a9e6bd74cfd214931a6b165e64b51561eab4f3ca958e540d99e467a738d3'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'3852dec579ef73f5c33e9fb64cc89cb898db318333d3a24ef0b64072266f6950');
+    VALUES (N'orders', N'0.1.0', N'62c1a9e6bd74cfd214931a6b165e64b51561eab4f3ca958e540d99e467a738d3');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -63,6 +63,7 @@ def skeleton(sql: str) -> str:
     )
     kinds = {"'": "'", "N": "'", "[": "[", '"': '"'}
     plain = token.sub(lambda m: kinds.get(m.group()[0], ""), sql)
+    plain = re.sub(r"0x[0-9a-f]{16}", "0x", plain)  # digests of texts: 89_modules
     return re.sub(r",\s+", ", ", plain)  # how many items of a list stand in a line
 
 
@@ -78,7 +79,10 @@ def test_the_committed_files_are_what_the_templates_render():
 def test_every_script_begins_with_the_set_options_and_ends_with_go(config):
     for name, text in render(config).items():
         if name.endswith(".sql"):
-            assert text.startswith(HEADER) or HEADER[:-4] in text[: text.index("GO\n")], name
+            first = split_batches(text)[0].sql
+            assert {"SET ANSI_NULLS ON;", "SET QUOTED_IDENTIFIER ON;"} <= set(
+                re.findall(r"^SET \w+ ON;", first, re.M)
+            ), name
             assert text.endswith("GO\n"), name
 
 
