@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
-   send has to write down when it was: the server counts a dialog's messages anyway (F-171). Only
+   send has to write down when it was: the server counts a dialog's messages anyway. Only
    usp_RetireIdle reads and writes it. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[IdleWatch]', N'U') IS NULL

@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
-   rollbacks that switch it off (F-118). */
+   rollbacks that switch it off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[PoisonAttempt]', N'U') IS NULL
 BEGIN

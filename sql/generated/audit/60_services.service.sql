@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
-   the initiating service (F-112), and an owner needs no grant. One on another queue than the configuration
+   the initiating service, and an owner needs no grant. One on another queue than the configuration
    names is moved: 38_change has drained, so nothing is in the old one. */
 SET XACT_ABORT ON;
 BEGIN TRANSACTION;

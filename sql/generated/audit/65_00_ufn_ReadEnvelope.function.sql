@@ -7,7 +7,7 @@ CREATE OR ALTER FUNCTION [audit].[ufn_ReadEnvelope](
 RETURNS TABLE   -- noqa: CP05
 AS
 /* Redial 0.1.0, configuration audit */
-/* The header usp_Send puts before a body (F-146), and the body: always one row. Bytes, numbers big-endian:
+/* The header usp_Send puts before a body, and the body: always one row. Bytes, numbers big-endian:
      1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
     23-30 sequence in the key   31-38 milliseconds since 1970, UTC
     39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE.
@@ -31,7 +31,7 @@ RETURN
         CASE WHEN h.IsWhole = 1 AND n.HostBytes > 0
             THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes + n.LoginBytes + n.AppBytes, n.HostBytes)) END AS SenderHost,
         CASE WHEN ISNULL(h.IsWhole, 0) = 0 THEN @body
-            /* By its length: a comparison with 0x takes a body of zero bytes for an empty one (F-167). */
+            /* By its length: a comparison with 0x takes a body of zero bytes for an empty one. */
             WHEN DATALENGTH(@body) > n.HeaderBytes
             THEN SUBSTRING(@body, n.HeaderBytes + 1, DATALENGTH(@body) - n.HeaderBytes) END AS Body
     FROM

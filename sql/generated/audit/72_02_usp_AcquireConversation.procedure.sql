@@ -12,7 +12,7 @@ AS
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
    owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
    Raises 50102 when the gate is closed, and in a transaction of usp_Send's own 2627 when another one made
-   the key's row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here (F-127). */
+   the key's row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -41,9 +41,9 @@ BEGIN
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [audit].[SessionConversations] AS sc
                 /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
-                   caller's SEND commits; S locks would deadlock on conversion (F-122).
+                   caller's SEND commits; S locks would deadlock on conversion.
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   at every other session's row. Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
                 WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
             WHERE sc.ConfigId = 1
@@ -62,7 +62,7 @@ BEGIN
                     /* A key taken meanwhile must not doom what the caller did before. For this
                        statement only: with XACT_ABORT OFF a client's cancel leaves the transaction
                        open. Caught here, where it is still OFF: what a CATCH further out, under ON,
-                       would make of it is unknown (F-400). */
+                       would make of it is unknown. */
                     IF @ownsTransaction = 0
                         SET XACT_ABORT OFF;
 
@@ -71,7 +71,7 @@ BEGIN
                     SELECT @rowHandle = @placeholder, @placed = 1;
                 END TRY
                 BEGIN CATCH
-                    /* 2627: another transaction made the row first and has committed (F-124): look it
+                    /* 2627: another transaction made the row first and has committed: look it
                        up. In a transaction of our own it dooms, and usp_Send starts over. */
                     IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1 OR @tries >= 5
                         THROW;
@@ -83,24 +83,24 @@ BEGIN
         END;
 
         /* ------------------------------------------------------------------------------------- */
-        /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) */
+        /* 3  The gate, read after R is held: a drain closes it first and passes over R after */
         /* ------------------------------------------------------------------------------------- */
         IF EXISTS (SELECT 1
                    FROM [audit].[Gate] AS g
-                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
+                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
                    WHERE g.ConfigId = 1 AND g.IsOpen = 0)
             THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
         /* ------------------------------------------------------------------------------------- */
         /* 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction    */
-        /*    (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs    */
+        /*. NULL is gone, and nobody was told of its end: who does not see the dialogs    */
         /*    he begins cannot begin any (50104)                                                     */
         /* ------------------------------------------------------------------------------------- */
         IF @placed = 0
         BEGIN
             SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R */
             WHERE ce.conversation_handle = @handle;
             IF @state IS NULL
                 SET @vanished = 1;
@@ -110,14 +110,14 @@ BEGIN
         /* 5  Its time has come: we own the row, so we close it, nobody else can */
         /* ------------------------------------------------------------------------------------- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
-           sending (F-150). A transaction that has sent on a dialog goes on with it: so its messages are
-           in one order, whatever the dialog's age (F-464). */
+           sending. A transaction that has sent on a dialog goes on with it: so its messages are
+           in one order, whatever the dialog's age. */
         IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
            AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
                  AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE()))))
         BEGIN
             BEGIN TRY
-                /* As for SEND itself: a dead dialog must not doom the caller's work (F-131). */
+                /* As for SEND itself: a dead dialog must not doom the caller's work. */
                 IF @ownsTransaction = 0
                     SET XACT_ABORT OFF;
 

@@ -6,7 +6,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @toService sysname,
     @onContract sysname,
     @messageType sysname,
-    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N'audit_module'
@@ -20,8 +20,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
-       before its first send, or its own next statement may fail with 3951 (F-144). */
+       UNCOMMITTED. Ends with this procedure. A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit;
@@ -40,7 +40,7 @@ BEGIN
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
-       types are compared byte for byte, as SEND compares them (F-376). */
+       types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
         @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
         @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
@@ -75,7 +75,7 @@ BEGIN
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
-                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+                       SELECT, and a message is lost after EndOfStream ------------------- */
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
@@ -86,25 +86,25 @@ BEGIN
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [audit].[SessionConversations] AS sc
                 /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
-                   caller's SEND commits; S locks would deadlock on conversion (F-122).
+                   caller's SEND commits; S locks would deadlock on conversion.
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   at every other session's row. Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
                 WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
             WHERE sc.ConfigId = 1
               AND sc.ConversationKey = @conversationKey;
 
             /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
-               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+               state keeps dead handles from SEND, whose 8426 may doom the transaction. */
             IF @handle IS NULL OR @attempt > 1
                OR NOT EXISTS (SELECT 1
                               FROM sys.conversation_endpoints AS ce
-                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R */
                               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO')
                                 AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
                OR EXISTS (SELECT 1
                           FROM [audit].[Gate] AS g
-                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
+                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
                           WHERE g.ConfigId = 1 AND g.IsOpen = 0)
                 EXECUTE [audit].[usp_AcquireConversation]
                     @conversationKey = @conversationKey,
@@ -131,10 +131,10 @@ BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
             /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
-                       error can only roll back, and no message is committed without it (F-460) --- */
+                       error can only roll back, and no message is committed without it --- */
             SET XACT_ABORT ON;
             UPDATE sc
-            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here */
             OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
             INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [audit].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
@@ -168,7 +168,7 @@ BEGIN
             END;
 
             /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
-               found dead, and nothing is closed in the next attempt (F-150). */
+               found dead, and nothing is closed in the next attempt. */
             IF @error <> 2627
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;

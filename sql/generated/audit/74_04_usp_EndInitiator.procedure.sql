@@ -28,7 +28,7 @@ BEGIN
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
           FROM sys.conversation_endpoints AS ce
-              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
+              WITH (NOLOCK)             /* our own endpoint, under G */
           INNER JOIN [audit].[SentMessage] AS sm
               WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
               ON sm.ConversationId = ce.conversation_id

@@ -7,17 +7,17 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
    first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
-   the copies of messages that have arrived (F-461). */
+   the copies of messages that have arrived. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
 
-    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
+    /* No key, and NULLs: nothing is promised of queuing_order or a system message; types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
-    DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
+    DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
@@ -46,7 +46,7 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [audit].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
@@ -55,7 +55,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [audit].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
+               followed by a commit whatever the other conversations hold. */
             ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [audit].[TargetQueue] INTO @received
@@ -78,7 +78,7 @@ BEGIN
             END;
 
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
@@ -94,7 +94,7 @@ BEGIN
                 /* -- 2  Land the batch -- */
                 /* The sender's copies: what is accounted for here need not be sent again. First, so that a hook
                    that commits the RECEIVE commits this too. By key, for a range would ask for one that a
-                   sender is just writing; and by content, for the number is the sender's count (F-461). */
+                   sender is just writing; and by content, for the number is the sender's count. */
                 SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
@@ -164,7 +164,7 @@ BEGIN
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
-            /* -- 5  Before it rolls back for a row's sake a reader takes its turn (F-162) -- */
+            /* -- 5  Before it rolls back for a row's sake a reader takes its turn -- */
             IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [audit].[usp_TakeTurn] @take = 1;
 
@@ -174,11 +174,11 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            /* RECEIVE itself: leave, a loop would spin; unless it passes, or what was chosen is gone */
             IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */

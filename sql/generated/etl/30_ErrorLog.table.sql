@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
-   LOG, which their principal may not use (2778, F-117). */
+   LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[etl].[ErrorLog]', N'U') IS NULL
 BEGIN

@@ -12,9 +12,9 @@ BEGIN
         ReceivedUtc datetime2(3) NOT NULL CONSTRAINT [DF_Inbox_ReceivedUtc] DEFAULT (SYSUTCDATETIME()),
         Repeats int NOT NULL CONSTRAINT [DF_Inbox_Repeats] DEFAULT (0),
         CONSTRAINT [PK_Inbox] PRIMARY KEY CLUSTERED (MessageId)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-165 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* locks are row by row */
     );
-    /* For the purge alone. No reader touches an entry but with its own row (F-165). */
+    /* For the purge alone. No reader touches an entry but with its own row. */
     CREATE NONCLUSTERED INDEX [IX_Inbox_ReceivedUtc]
         ON [etl].[Inbox] (ReceivedUtc)
         WITH (ALLOW_PAGE_LOCKS = OFF);

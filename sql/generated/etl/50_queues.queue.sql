@@ -2,8 +2,8 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* POISON_MESSAGE_HANDLING stays on with up to four readers: no path of ours rolls a RECEIVE back in normal
-   work, so five rollbacks mean a fault that must stop the queue rather than spin (F-118). Five readers or more
-   may reach five together when the disk is full (F-488): there it is off. */
+   work, so five rollbacks mean a fault that must stop the queue rather than spin. Five readers or more
+   may reach five together when the disk is full: there it is off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') IS NULL
 BEGIN

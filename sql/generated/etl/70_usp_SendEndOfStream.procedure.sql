@@ -7,8 +7,8 @@ AS
 /* Redial 0.1.0, configuration etl */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
    has made sure that nobody sends on it any more, because it deleted or changed the row that led to
-   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it (F-128).
-   Takes G, then the dialog's row of ConversationLog (F-127). */
+   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it.
+   Takes G, then the dialog's row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -21,7 +21,7 @@ BEGIN
 
     SELECT @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G (F-126) */
+        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G */
     WHERE ce.conversation_handle = @handle;
 
     /* The last number given went to EndOfStream; numbers start at 0. */

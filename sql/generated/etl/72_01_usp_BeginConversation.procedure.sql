@@ -10,7 +10,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
-   the row R: row first, conversation group second, as everywhere on this side (F-127). */
+   the row R: row first, conversation group second, as everywhere on this side. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -38,7 +38,7 @@ BEGIN
 
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G */
         WHERE ce.conversation_handle = @newHandle;
 
         /* The copies of its messages are kept under this id. */
@@ -58,8 +58,8 @@ BEGIN
             RecycleAtMessages = 100000 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 10001
         FROM [etl].[SessionConversations] AS sc
             /* INDEX, FORCESEEK: both columns below are unique, and a seek by Handle would lock the
-               Handle index before the row (F-120); a scan would stop at other sessions' rows.
-               ROWLOCK: one row, nothing wider (F-121). Proved by the explorer's send scenarios. */
+               Handle index before the row; a scan would stop at other sessions' rows.
+               ROWLOCK: one row, nothing wider. Proved by the explorer's send scenarios. */
             WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
         WHERE sc.ConfigId = 1
           AND sc.ConversationKey = @conversationKey

@@ -7,7 +7,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_WaitForSlot]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Waits for one slot of the pool, 5000 ms at most, and keeps it to the end of the transaction.
-   A procedure of its own, because SET LOCK_TIMEOUT ends with the procedure it is in (F-116).
+   A procedure of its own, because SET LOCK_TIMEOUT ends with the procedure it is in.
    Returns 0 the slot is ours, 1 it is busy still. */
 BEGIN
     SET NOCOUNT ON;
@@ -22,7 +22,7 @@ BEGIN
         SET LOCK_TIMEOUT 5000;
 
     BEGIN TRY
-        /* As for SEND: a busy pool must not doom what the caller did before (F-132). */
+        /* As for SEND: a busy pool must not doom what the caller did before. */
         IF @ownsTransaction = 0
             SET XACT_ABORT OFF;
 

@@ -13,7 +13,7 @@ AS
    A slot is a row R; who holds its lock has it, so commit gives it back and no crash can leak it.
    Called inside a READ COMMITTED transaction. Raises 50101 when every slot stayed busy, 50102 when the
    gate is closed. Locks: R of one slot; then the groups of dialogs closed or begun here. It waits for R
-   only when all slots are busy, and then for a bounded time (F-152). */
+   only when all slots are busy, and then for a bounded time. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -43,7 +43,7 @@ BEGIN
     BEGIN
         /* Our own row is never passed over by READPAST, others' are, so nothing is waited for; what
            stays of an earlier transaction is no lock, and a number used again after a restart only
-           proposes a slot, which is then taken like any other (F-151). */
+           proposes a slot, which is then taken like any other. */
         SELECT TOP (1) @ours = sc.ConversationKey
         FROM [etl].[SessionConversations] AS sc
             WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
@@ -64,12 +64,12 @@ BEGIN
     END;
 
     /* -- 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest -- */
-    /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits (F-128).
+    /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits.
        READPAST: a busy slot is passed over, not waited for; refused (650) under SERIALIZABLE and
-       SNAPSHOT, which usp_Send has left (F-125).
+       SNAPSHOT, which usp_Send has left.
        READCOMMITTEDLOCK: READPAST asks for it under READ_COMMITTED_SNAPSHOT.
        ROWLOCK, INDEX, FORCESEEK, TOP, ORDER BY: row after row of the clustered key, and no further than
-       the first free one; a scan or a sort would lock all that are free (F-121). */
+       the first free one; a scan or a sort would lock all that are free. */
     IF @handle IS NULL
     BEGIN
         SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
@@ -112,21 +112,20 @@ BEGIN
 
     SELECT @rowHandle = @handle, @conversationKey = @slot;
 
-    /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) -- */
+    /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after -- */
     IF EXISTS (SELECT 1
                FROM [etl].[Gate] AS g
-                   WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
+                   WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
                WHERE g.ConfigId = 1 AND g.IsOpen = 0)
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* -- 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction
-             (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs he
+    /* -- 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction. NULL is gone, and nobody was told of its end: who does not see the dialogs he
              begins cannot begin any (50104) -- */
     IF @begunUtc IS NOT NULL
     BEGIN
         SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* whether a plain read waits for an END is unknown (F-126) */
+            WITH (NOLOCK)               /* whether a plain read waits for an END is unknown */
         WHERE ce.conversation_handle = @handle;
         IF @state IS NULL
             SET @vanished = 1;
@@ -136,8 +135,8 @@ BEGIN
         /* 5  Its time has come: we own the row, so we close it, nobody else can */
         /* ------------------------------------------------------------------------------------- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
-           sending (F-150). A transaction that has sent on a dialog goes on with it: so its messages are
-           in one order, whatever the dialog's age (F-464). A row without limits was begun under an
+           sending. A transaction that has sent on a dialog goes on with it: so its messages are
+           in one order, whatever the dialog's age. A row without limits was begun under an
            earlier configuration. */
         IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
            AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
@@ -146,7 +145,7 @@ BEGIN
                       OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))))
         BEGIN
             BEGIN TRY
-                /* As for SEND itself: a dead dialog must not doom the caller's work (F-131). */
+                /* As for SEND itself: a dead dialog must not doom the caller's work. */
                 IF @ownsTransaction = 0
                     SET XACT_ABORT OFF;
 

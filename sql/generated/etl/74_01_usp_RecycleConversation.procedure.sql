@@ -8,15 +8,15 @@ CREATE OR ALTER PROCEDURE [etl].[usp_RecycleConversation]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Recycles one dialog: takes R, then G, as usp_Send does. It waits for R only
-   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then (F-127).
-   Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then.
+   Deleting the row is the right to send EndOfStream, so it is sent once.
    Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
    dialog (any more): nothing was done. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @taken int = 0;
@@ -41,7 +41,7 @@ BEGIN
                 /* A read of the Handle index by a short lock, which does not stay. NOWAIT: a sender
                    in a long transaction may be writing this entry, and a queue reader must not wait
                    for it. READCOMMITTEDLOCK: by locks under READ_COMMITTED_SNAPSHOT too, where a
-                   row version would call an entry that is just being written gone (F-375). */
+                   row version would call an entry that is just being written gone. */
                 WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
@@ -52,7 +52,7 @@ BEGIN
             BEGIN
                 BEGIN TRANSACTION;
 
-                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT (F-132) */
+                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT */
 
                 UPDATE sc               /* the slot stays, unused */
                 SET Handle = NEWID(),
@@ -63,7 +63,7 @@ BEGIN
                     RecycleAtMessages = NULL
                 FROM [etl].[SessionConversations] AS sc
                     /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
-                       Handle it would be the other way round and deadlock with a sender (F-120).
+                       Handle it would be the other way round and deadlock with a sender.
                        A busy row is in use by a sender; its next visitor asks again.
                        ROWLOCK: one row. Handle is checked again, under the lock. */
                     WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)

@@ -15,8 +15,7 @@ AS
 /* Redial 0.1.0, configuration etl */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
    transaction that knows that no sender is at work on the dialog and none can be any more.
-   Ends the target's side first: what a reader is landing now is landed then, and nothing more will be
-   (F-462). Locks: the target's conversation group; then the copies, which are nobody else's by then.
+   Ends the target's side first: what a reader is landing now is landed then, and nothing more will be. Locks: the target's conversation group; then the copies, which are nobody else's by then.
    Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
@@ -43,7 +42,7 @@ BEGIN
         THROW 50125, N'usp_MoveCopies must be called inside the transaction that has made sure that nobody sends on the dialog.', 1;
 
     /* The ordinary end: the target has ended first, and everything has landed. The look at all endpoints
-       below is spared (whether the view can be sought by conversation_id is unknown, F-153). */
+       below is spared (whether the view can be sought by conversation_id is unknown). */
     IF @code >= 0
        AND NOT EXISTS (SELECT 1
                        FROM [etl].[SentMessage] AS sm
@@ -59,7 +58,7 @@ BEGIN
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
     SELECT @state = ce.state
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
+        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock */
     WHERE ce.conversation_handle = @target;
 
     IF @target IS NOT NULL
@@ -75,7 +74,7 @@ BEGIN
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            /* A lock that did not come, whether that dooms the transaction or not. */
             IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
             /* 8426, 8427: somebody has ended it meanwhile; where that dooms, the next look sees it. */
@@ -106,7 +105,7 @@ BEGIN
         RETURN 0;
 
     /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
-       them. A plain read may not have waited for it (F-126). */
+       them. A plain read may not have waited for it. */
     IF @state = 'CD'
        AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                    WHERE ce.conversation_handle = @target AND ce.state <> 'CD')
@@ -125,7 +124,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body (F-366): one message, which the rule of its type or the last number in the */
+    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
     /*    error's text tells. Others that break the rule too go alone and hear for themselves. Told by */
     /*    neither: in two halves, until one is left                                                   */
     /* ----------------------------------------------------------------------------------------- */
@@ -154,7 +153,7 @@ BEGIN
         SET @description = LEFT(CONCAT(N'Sent again 20 times, and every dialog was ended. ', @description), 3000);
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))

@@ -17,8 +17,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
         SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
@@ -63,7 +63,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [etl].[SentMessage] AS sm
             /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
-               in that transaction, may not be seen below (F-126). So no sender is waited for. */
+               in that transaction, may not be seen below. So no sender is waited for. */
             WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
@@ -117,7 +117,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
           AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    /* The targets of those that are gone: one look at all endpoints (F-153). No more can come: what is gone
+    /* The targets of those that are gone: one look at all endpoints. No more can come: what is gone
        delivers nothing. */
     IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
         UPDATE s
@@ -151,7 +151,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                 /* Its Error may be unread, and goes with it: nobody else drops the row then. */
                 EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
+            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders -- */
             ELSE
             BEGIN
                 SELECT @busy = 0, @description = ISNULL(@description, N'Its dialog was ended by hand.');

@@ -28,7 +28,7 @@ BEGIN
     SET @number = @number + 1;
 END;
 
-/* No cursor: each round commits, and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+/* No cursor: each round commits, and CURSOR_CLOSE_ON_COMMIT may be on. */
 INSERT INTO @extra (Slot, Handle)
 SELECT sc.ConversationKey, sc.Handle
 FROM [etl].[SessionConversations] AS sc

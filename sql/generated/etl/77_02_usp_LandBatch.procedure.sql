@@ -63,7 +63,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Repeats: an id that has landed before is counted and dropped. One id after the other and   */
     /*    in the order of the ids: readers with ids in common wait for each other and never in a     */
-    /*    circle (F-165)                                                                             */
+    /*    circle                                                                             */
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @ids (RowId, MessageId)
     SELECT r.RowId, e.MessageId
@@ -101,7 +101,7 @@ BEGIN
             END TRY
             BEGIN CATCH
                 /* Another reader was in between: a repeat too. It is not counted, for an UPDATE now
-                   could deadlock with a third reader that is here as well (F-165). */
+                   could deadlock with a third reader that is here as well. */
                 IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1
                     THROW;
                 INSERT INTO @done (RowId) VALUES (@row);

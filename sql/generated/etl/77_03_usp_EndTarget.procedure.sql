@@ -28,7 +28,7 @@ BEGIN
 
     /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
        sides, and a sender may still have a message on the way in an open transaction. So it is
-       the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+       the sender's side that ends both, when its senders are done; unless it is gone. */
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
@@ -41,7 +41,7 @@ BEGIN
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
         IF NOT EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
-                           WITH (NOLOCK)    /* waits for no sender (F-126) */
+                           WITH (NOLOCK)    /* waits for no sender */
                        WHERE ce.conversation_handle = @initiator)
             SET @ended = 1;
     END;

@@ -29,7 +29,7 @@ BEGIN
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
 
     IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone (F-266) */
+    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
         EXECUTE @left = [etl].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
     END;

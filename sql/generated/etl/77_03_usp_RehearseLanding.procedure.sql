@@ -8,7 +8,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off.
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */

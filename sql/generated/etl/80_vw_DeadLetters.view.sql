@@ -5,7 +5,7 @@ CREATE OR ALTER VIEW [etl].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration etl */
 /* Dead letters without their bodies: who may list them need not be allowed to read what was sent.
-   HandledUtc NULL: nobody has replayed it yet. Key, number and id are out of the header in front of the body (F-146). NOLOCK: never waits for a reader that is adding one. */
+   HandledUtc NULL: nobody has replayed it yet. Key, number and id are out of the header in front of the body. NOLOCK: never waits for a reader that is adding one. */
 SELECT
     dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
     dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,

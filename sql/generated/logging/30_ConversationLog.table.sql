@@ -4,7 +4,7 @@ GO
 /* One row per dialog this side began: without it nobody can audit what was sent.
    Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
    later change is made by a transaction that owns the dialog's conversation group. So a row of this
-   table is never waited for while its owner waits for the group (F-127). */
+   table is never waited for while its owner waits for the group. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[ConversationLog]', N'U') IS NULL
 BEGIN
@@ -25,7 +25,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* locks are row by row */
     );
     ALTER TABLE [logging].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [logging].[usp_Mark] N'TABLE', N'ConversationLog';

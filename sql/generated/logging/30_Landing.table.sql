@@ -4,9 +4,9 @@ GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
    clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
-   rows of one batch may get theirs in any (F-365). ConversationId, MessageSequence is the order sent.
+   rows of one batch may get theirs in any. ConversationId, MessageSequence is the order sent.
    Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
-   broker does not tell apart (F-107).
+   broker does not tell apart.
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[Landing]', N'U') IS NULL

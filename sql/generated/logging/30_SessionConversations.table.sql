@@ -2,16 +2,16 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
-   EndOfStream, once (F-128).
+   EndOfStream, once.
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
      900 bytes of a clustered key.
    - ConversationKey has the database's collation, so that joins with other tables raise no 468; keys
      it holds equal share a dialog, which only lets their senders wait for each other.
-   - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
+   - Handle is unique apart from the key, so it has an index and locks of its own. That
      index is never locked before the clustered key: see usp_RecycleConversation.
-   - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
+   - No page locks, no escalation: a lock on this table is a lock on one row.
    - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
-     the proof in docs/facts.md (F-127) does not know. */
+     the proof in docs/facts.md does not know. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NULL
 BEGIN

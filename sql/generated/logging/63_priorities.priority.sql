@@ -5,7 +5,7 @@ GO
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
    What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
    that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
-   needs the database for itself, and is for you to do in a quiet hour (F-173). */
+   needs the database for itself, and is for you to do in a quiet hour. */
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
 BEGIN
     SET XACT_ABORT ON;

@@ -13,7 +13,7 @@ AS
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
    sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
    to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
-   A server may look at a body while it is being sent, and then the next SEND is refused (8429, F-366):
+   A server may look at a body while it is being sent, and then the next SEND is refused (8429):
    with @most the refused message is the last one here, and what is behind it the caller's to send. */
 BEGIN
     SET NOCOUNT ON;
@@ -38,7 +38,7 @@ BEGIN
 
     SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own row, just made (F-126) */
+        WITH (NOLOCK)                   /* our own row, just made */
     WHERE ce.conversation_handle = @handle;
 
     WHILE ISNULL(@most, @sent + 1) > @sent
@@ -63,13 +63,13 @@ BEGIN
         IF @most IS NOT NULL
             SELECT @state = ce.state
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+                WITH (NOLOCK)           /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
         IF @state NOT IN ('SO', 'CO')
             BREAK;
     END;
 
-    /* The numbers the broker gives them: from 0 on (F-171). */
+    /* The numbers the broker gives them: from 0 on. */
     INSERT INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
     SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m

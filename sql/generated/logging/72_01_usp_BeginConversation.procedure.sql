@@ -36,7 +36,7 @@ BEGIN
 
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G */
         WHERE ce.conversation_handle = @newHandle;
 
         /* The copies of its messages are kept under this id. */

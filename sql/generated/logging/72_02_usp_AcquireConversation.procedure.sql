@@ -10,7 +10,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
    configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
-   for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
+   for that one, never for a group. Its senders wait for each other at SEND, until the first
    commits; send last in a transaction.
    Called inside a transaction. Raises 50102 when the gate is closed.
    Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; then the row of
@@ -32,7 +32,7 @@ BEGIN
     SELECT @isOpen = g.IsOpen
     FROM [logging].[Gate] AS g
         /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database's
-           row versioning; senders do not stop each other, who closes the gate waits for them all (F-148).
+           row versioning; senders do not stop each other, who closes the gate waits for them all.
            ROWLOCK, FORCESEEK: its one row. */
         WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)
     WHERE g.ConfigId = 1;
@@ -48,8 +48,8 @@ BEGIN
     FROM [logging].[Everlasting] AS e
         WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back. */
         WITH (NOLOCK)
         ON ce.conversation_handle = e.Handle
     WHERE e.ConfigId = 1
@@ -88,8 +88,8 @@ BEGIN
     FROM [logging].[Everlasting] AS e
         WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back. */
         WITH (NOLOCK)
         ON ce.conversation_handle = e.Handle
     WHERE e.ConfigId = 1
@@ -104,7 +104,7 @@ BEGIN
 
     IF @other IS NOT NULL
     BEGIN
-        END CONVERSATION @handle;       /* nothing was sent on it (F-154) */
+        END CONVERSATION @handle;       /* nothing was sent on it */
 
         UPDATE cl
         SET EndedUtc = SYSUTCDATETIME(),
@@ -119,7 +119,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
+    /* 4  The others find it here. Only the owner of the group writes, so nobody waits       */
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
     SET Handle = @handle,

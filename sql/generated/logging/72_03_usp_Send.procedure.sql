@@ -6,7 +6,7 @@ CREATE OR ALTER PROCEDURE [logging].[usp_Send]
     @toService sysname,
     @onContract sysname,
     @messageType sysname,
-    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = single: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N'logging_module'
@@ -20,8 +20,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
-       before its first send, or its own next statement may fail with 3951 (F-144). */
+       UNCOMMITTED. Ends with this procedure. A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit;
@@ -37,7 +37,7 @@ BEGIN
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
-       types are compared byte for byte, as SEND compares them (F-376). */
+       types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
         @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
         @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
@@ -72,7 +72,7 @@ BEGIN
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
-                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+                       SELECT, and a message is lost after EndOfStream ------------------- */
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
@@ -101,10 +101,10 @@ BEGIN
             END;
 
             /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
-                       error can only roll back, and no message is committed without it (F-460) --- */
+                       error can only roll back, and no message is committed without it --- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here */
             OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
@@ -138,7 +138,7 @@ BEGIN
             END;
 
             /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
-               found dead, and nothing is closed in the next attempt (F-150). */
+               found dead, and nothing is closed in the next attempt. */
             IF @error <> 2627
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;

@@ -121,7 +121,7 @@ BEGIN
                 SET XACT_ABORT ON;
                 SET @last = @ordinal;
                 UPDATE e
-                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */

@@ -20,7 +20,7 @@ AS
    nothing was done; inside a caller's transaction that is error 50113. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -40,7 +40,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
-                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
@@ -67,21 +67,21 @@ BEGIN
     END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
-       below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
-       dooms the RECEIVE around us is unknown (F-134): not asked. */
+       below. On one that has ended or failed no SEND can succeed, and whether a refused timer
+       dooms the RECEIVE around us is unknown: not asked. */
     IF @state IN ('SO', 'CO')
         EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own endpoint (F-126) */
+        WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
     /* ----------------------------------------------------------------------------------------- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
-       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
+       after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target's answer, which may never come; another END would be refused (8427). */
     IF @state IN ('SO', 'CO')
     BEGIN
@@ -101,14 +101,14 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
+        /* All of it: whether a savepoint takes END back is nowhere said. */
         IF @ownsTransaction = 0
             THROW 50113, N'A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.', 1;
         ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 
-    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
+    /* Its log row after END has taken G, the order of a reader that has received for it. */
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(),
         Messages = ISNULL(cl.Messages, @sent),

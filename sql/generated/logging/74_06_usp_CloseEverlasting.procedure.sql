@@ -8,14 +8,14 @@ AS
 /* Sends EndOfStream on the everlasting dialog (key = single): the target ends it when it has read what
    came before, and the next sender begins another. For a drain, an uninstall, a fresh start.
    Locks: the gate's row, exclusive, so no sender is between its look-up and its commit and no message
-   follows EndOfStream; then the dialog's group: as senders do (F-153). It waits for transactions that
+   follows EndOfStream; then the dialog's group: as senders do. It waits for transactions that
    have sent and are still open, and new senders wait behind it; SET LOCK_TIMEOUT before it bounds that.
    Returns 0 when no everlasting dialog is open any more. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
     DECLARE @handle uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @last uniqueidentifier;
@@ -38,8 +38,8 @@ BEGIN
             SET @handle = NULL;
             SELECT TOP (1) @handle = ce.conversation_handle
             FROM sys.conversation_endpoints AS ce
-                /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-                   SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+                /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+                   SEND then waits for its group, and raises 8426 if it was rolled back. */
                 WITH (NOLOCK)
             WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
               AND ce.is_initiator = 1

@@ -11,7 +11,7 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Closes and commits the gate, for usp_Drain. Called outside a transaction.
-   Senders keep a share lock on the gate's row until they commit (F-148), so this succeeds only when no
+   Senders keep a share lock on the gate's row until they commit, so this succeeds only when no
    sender is at work: whoever read the gate open has committed before it is closed.
    NOWAIT: a request that queues would have every new sender wait behind it; so it asks again instead,
    and while it waits it holds nothing (F-175). */

@@ -2,9 +2,9 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
-   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
-   after an error (F-139), what failed before is missing now. */
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
 IF EXISTS (SELECT 1
            FROM (VALUES
                (N'[logging].[ConversationLog]'), (N'[logging].[DeadLetter]'), (N'[logging].[DeploymentAttempt]'),

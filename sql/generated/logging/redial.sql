@@ -645,7 +645,7 @@ VALUES (N'30_ConversationLog.table.sql', 4, N'table', N'[logging].[ConversationL
 N'/* One row per dialog this side began: without it nobody can audit what was sent.
    Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
    later change is made by a transaction that owns the dialog''s conversation group. So a row of this
-   table is never waited for while its owner waits for the group (F-127). */
+   table is never waited for while its owner waits for the group. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[ConversationLog]'', N''U'') IS NULL
 BEGIN
@@ -666,7 +666,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* locks are row by row */
     );
     ALTER TABLE [logging].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [logging].[usp_Mark] N''TABLE'', N''ConversationLog'';
@@ -780,7 +780,7 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_ErrorLog.table.sql', 4, N'table', N'[logging].[ErrorLog]',
 N'/* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
-   LOG, which their principal may not use (2778, F-117). */
+   LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[ErrorLog]'', N''U'') IS NULL
 BEGIN
@@ -804,7 +804,7 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_Everlasting.table.sql', 4, N'table', N'[logging].[Everlasting]',
 N'/* Where to look for the everlasting dialog first: one row, so that a send asks the catalog for one
-   handle and not for all endpoints of a group (F-153). A proposal only: the catalog''s view and
+   handle and not for all endpoints of a group. A proposal only: the catalog''s view and
    ConversationLog decide whether it can be sent on. Written by who holds the dialog''s group, because it
    has just begun it or sent on it; read with NOLOCK: nobody waits for it. */
 SET XACT_ABORT ON;
@@ -818,7 +818,7 @@ BEGIN
         ConversationId uniqueidentifier NULL,
         Sent bigint NOT NULL            /* messages sent on it: the next one''s number */
             CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
-        TransactionId bigint NULL,      /* who sent on it last: stays on it to its end (F-464) */
+        TransactionId bigint NULL,      /* who sent on it last: stays on it to its end */
         CONSTRAINT [PK_Everlasting] PRIMARY KEY CLUSTERED (ConfigId)
     );
     ALTER TABLE [logging].[Everlasting] SET (LOCK_ESCALATION = DISABLE);
@@ -858,9 +858,9 @@ VALUES (N'30_Landing.table.sql', 4, N'table', N'[logging].[Landing]',
 N'/* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
    clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
-   rows of one batch may get theirs in any (F-365). ConversationId, MessageSequence is the order sent.
+   rows of one batch may get theirs in any. ConversationId, MessageSequence is the order sent.
    Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
-   broker does not tell apart (F-107).
+   broker does not tell apart.
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[Landing]'', N''U'') IS NULL
@@ -975,7 +975,7 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_PoisonAttempt.table.sql', 4, N'table', N'[logging].[PoisonAttempt]',
 N'/* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
-   rollbacks that switch it off (F-118). */
+   rollbacks that switch it off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[PoisonAttempt]'', N''U'') IS NULL
 BEGIN
@@ -1001,10 +1001,10 @@ VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[logging].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
-   message that has its number and its content, never for its number alone (F-461).
+   MessageSequence counts the messages of the dialog from 0, as the broker does; a copy goes for the
+   message that has its number and its content, never for its number alone.
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
-   the conversation group of the dialog''s target. So nobody waits for a row here (F-461).
+   the conversation group of the dialog''s target. So nobody waits for a row here.
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[SentMessage]'', N''U'') IS NULL
@@ -1027,16 +1027,16 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_SessionConversations.table.sql', 4, N'table', N'[logging].[SessionConversations]',
 N'/* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
-   EndOfStream, once (F-128).
+   EndOfStream, once.
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
      900 bytes of a clustered key.
    - ConversationKey has the database''s collation, so that joins with other tables raise no 468; keys
      it holds equal share a dialog, which only lets their senders wait for each other.
-   - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
+   - Handle is unique apart from the key, so it has an index and locks of its own. That
      index is never locked before the clustered key: see usp_RecycleConversation.
-   - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
+   - No page locks, no escalation: a lock on this table is a lock on one row.
    - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
-     the proof in docs/facts.md (F-127) does not know. */
+     the proof in docs/facts.md does not know. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[SessionConversations]'', N''U'') IS NULL
 BEGIN
@@ -1288,8 +1288,8 @@ COMMIT TRANSACTION;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'50_queues.queue.sql', 4, NULL, NULL,
 N'/* POISON_MESSAGE_HANDLING stays on with up to four readers: no path of ours rolls a RECEIVE back in normal
-   work, so five rollbacks mean a fault that must stop the queue rather than spin (F-118). Five readers or more
-   may reach five together when the disk is full (F-488): there it is off. */
+   work, so five rollbacks mean a fault that must stop the queue rather than spin. Five readers or more
+   may reach five together when the disk is full: there it is off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[logging].[InitiatorQueue]'', N''SQ'') IS NULL
 BEGIN
@@ -1319,7 +1319,7 @@ ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'60_services.service.sql', 4, NULL, NULL,
 N'/* Owned by the module user: the right to SEND to the target service is checked against the owner of
-   the initiating service (F-112), and an owner needs no grant. One on another queue than the configuration
+   the initiating service, and an owner needs no grant. One on another queue than the configuration
    names is moved: 38_change has drained, so nothing is in the old one. */
 SET XACT_ABORT ON;
 BEGIN TRANSACTION;
@@ -1359,7 +1359,7 @@ N'/* Level 3 for conversations begun from now on, both sides: each endpoint is m
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
    What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
    that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
-   needs the database for itself, and is for you to do in a quiet hour (F-173). */
+   needs the database for itself, and is for you to do in a quiet hour. */
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N''redial/logging/initiator'')
 BEGIN
     SET XACT_ABORT ON;
@@ -2254,7 +2254,7 @@ BEGIN
     DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
     DECLARE @message nvarchar(2048);
 
-    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    /* By key, one after the other: a range would ask for a key that a sender is just writing. */
     DELETE sm
     OUTPUT r.RowId INTO @found (RowId)
     FROM @rows AS r
@@ -2342,7 +2342,7 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_ReadErrorBody]
 AS
 /* Redial 0.1.0, configuration logging */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it (F-115), so every conversion is a TRY_ one. A description may hold what
+   transaction that received it, so every conversion is a TRY_ one. A description may hold what
    XML may not (0x01, half a surrogate pair), and then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;
@@ -2405,7 +2405,7 @@ BEGIN
             ErrorNumber = @number,
             ErrorMessage = @message
         FROM [logging].[PoisonAttempt] AS pa
-            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            /* This row: a scan would wait for one of a reader that waits for our turn. */
             WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
         WHERE pa.ConversationHandle = @handle
           AND pa.MessageSequence = @sequence
@@ -2437,8 +2437,8 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
    has made sure that nobody sends on it any more, because it deleted or changed the row that led to
-   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it (F-128).
-   Takes G, then the dialog''s row of ConversationLog (F-127). */
+   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it.
+   Takes G, then the dialog''s row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -2451,7 +2451,7 @@ BEGIN
 
     SELECT @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G (F-126) */
+        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G */
     WHERE ce.conversation_handle = @handle;
 
     /* The last number given went to EndOfStream; numbers start at 0. */
@@ -2477,7 +2477,7 @@ AS
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
    sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
    to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
-   A server may look at a body while it is being sent, and then the next SEND is refused (8429, F-366):
+   A server may look at a body while it is being sent, and then the next SEND is refused (8429):
    with @most the refused message is the last one here, and what is behind it the caller''s to send. */
 BEGIN
     SET NOCOUNT ON;
@@ -2502,7 +2502,7 @@ BEGIN
 
     SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own row, just made (F-126) */
+        WITH (NOLOCK)                   /* our own row, just made */
     WHERE ce.conversation_handle = @handle;
 
     WHILE ISNULL(@most, @sent + 1) > @sent
@@ -2527,13 +2527,13 @@ BEGIN
         IF @most IS NOT NULL
             SELECT @state = ce.state
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+                WITH (NOLOCK)           /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
         IF @state NOT IN (''SO'', ''CO'')
             BREAK;
     END;
 
-    /* The numbers the broker gives them: from 0 on (F-171). */
+    /* The numbers the broker gives them: from 0 on. */
     INSERT INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
     SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m
@@ -2560,7 +2560,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Called after a rollback that was the server''s trouble (disk or log full, memory): another RECEIVE would be
    rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
-   again (F-473). So something is written in a transaction that is always undone, until it can be; before
+   again. So something is written in a transaction that is always undone, until it can be; before
    each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
 BEGIN
@@ -2646,7 +2646,7 @@ BEGIN
 
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G */
         WHERE ce.conversation_handle = @newHandle;
 
         /* The copies of its messages are kept under this id. */
@@ -2685,7 +2685,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
    configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
-   for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
+   for that one, never for a group. Its senders wait for each other at SEND, until the first
    commits; send last in a transaction.
    Called inside a transaction. Raises 50102 when the gate is closed.
    Locks: the gate''s row, shared; then the group of the dialog, in a first use or at SEND; then the row of
@@ -2707,7 +2707,7 @@ BEGIN
     SELECT @isOpen = g.IsOpen
     FROM [logging].[Gate] AS g
         /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database''s
-           row versioning; senders do not stop each other, who closes the gate waits for them all (F-148).
+           row versioning; senders do not stop each other, who closes the gate waits for them all.
            ROWLOCK, FORCESEEK: its one row. */
         WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)
     WHERE g.ConfigId = 1;
@@ -2723,8 +2723,8 @@ BEGIN
     FROM [logging].[Everlasting] AS e
         WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog''s group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back. */
         WITH (NOLOCK)
         ON ce.conversation_handle = e.Handle
     WHERE e.ConfigId = 1
@@ -2763,8 +2763,8 @@ BEGIN
     FROM [logging].[Everlasting] AS e
         WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog''s group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back. */
         WITH (NOLOCK)
         ON ce.conversation_handle = e.Handle
     WHERE e.ConfigId = 1
@@ -2779,7 +2779,7 @@ BEGIN
 
     IF @other IS NOT NULL
     BEGIN
-        END CONVERSATION @handle;       /* nothing was sent on it (F-154) */
+        END CONVERSATION @handle;       /* nothing was sent on it */
 
         UPDATE cl
         SET EndedUtc = SYSUTCDATETIME(),
@@ -2794,7 +2794,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
+    /* 4  The others find it here. Only the owner of the group writes, so nobody waits       */
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
     SET Handle = @handle,
@@ -2817,7 +2817,7 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_Send]
     @toService sysname,
     @onContract sysname,
     @messageType sysname,
-    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = single: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N''logging_module''
@@ -2831,8 +2831,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
-       before its first send, or its own next statement may fail with 3951 (F-144). */
+       UNCOMMITTED. Ends with this procedure. A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit;
@@ -2848,7 +2848,7 @@ BEGIN
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
-       types are compared byte for byte, as SEND compares them (F-376). */
+       types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
         @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
         @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
@@ -2883,7 +2883,7 @@ BEGIN
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
-                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+                       SELECT, and a message is lost after EndOfStream ------------------- */
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client''s cancel then leaves no lock and no transaction */
@@ -2912,10 +2912,10 @@ BEGIN
             END;
 
             /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
-                       error can only roll back, and no message is committed without it (F-460) --- */
+                       error can only roll back, and no message is committed without it --- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here */
             OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
@@ -2949,7 +2949,7 @@ BEGIN
             END;
 
             /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
-               found dead, and nothing is closed in the next attempt (F-150). */
+               found dead, and nothing is closed in the next attempt. */
             IF @error <> 2627
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, ''00000000-0000-0000-0000-000000000000''));
         END CATCH;
@@ -3194,7 +3194,7 @@ BEGIN
                 SET XACT_ABORT ON;
                 SET @last = @ordinal;
                 UPDATE e
-                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
@@ -3436,8 +3436,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
    transaction that knows that no sender is at work on the dialog and none can be any more.
-   Ends the target''s side first: what a reader is landing now is landed then, and nothing more will be
-   (F-462). Locks: the target''s conversation group; then the copies, which are nobody else''s by then.
+   Ends the target''s side first: what a reader is landing now is landed then, and nothing more will be. Locks: the target''s conversation group; then the copies, which are nobody else''s by then.
    Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
@@ -3464,7 +3463,7 @@ BEGIN
         THROW 50125, N''usp_MoveCopies must be called inside the transaction that has made sure that nobody sends on the dialog.'', 1;
 
     /* The ordinary end: the target has ended first, and everything has landed. The look at all endpoints
-       below is spared (whether the view can be sought by conversation_id is unknown, F-153). */
+       below is spared (whether the view can be sought by conversation_id is unknown). */
     IF @code >= 0
        AND NOT EXISTS (SELECT 1
                        FROM [logging].[SentMessage] AS sm
@@ -3480,7 +3479,7 @@ BEGIN
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
     SELECT @state = ce.state
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
+        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock */
     WHERE ce.conversation_handle = @target;
 
     IF @target IS NOT NULL
@@ -3496,7 +3495,7 @@ BEGIN
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            /* A lock that did not come, whether that dooms the transaction or not. */
             IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
             /* 8426, 8427: somebody has ended it meanwhile; where that dooms, the next look sees it. */
@@ -3527,7 +3526,7 @@ BEGIN
         RETURN 0;
 
     /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
-       them. A plain read may not have waited for it (F-126). */
+       them. A plain read may not have waited for it. */
     IF @state = ''CD''
        AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                    WHERE ce.conversation_handle = @target AND ce.state <> ''CD'')
@@ -3546,7 +3545,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body (F-366): one message, which the rule of its type or the last number in the */
+    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
     /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
     /*    neither: in two halves, until one is left                                                   */
     /* ----------------------------------------------------------------------------------------- */
@@ -3575,7 +3574,7 @@ BEGIN
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
@@ -3639,7 +3638,7 @@ AS
    nothing was done; inside a caller''s transaction that is error 50113. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
+    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -3659,7 +3658,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
-                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
@@ -3686,21 +3685,21 @@ BEGIN
     END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
-       below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
-       dooms the RECEIVE around us is unknown (F-134): not asked. */
+       below. On one that has ended or failed no SEND can succeed, and whether a refused timer
+       dooms the RECEIVE around us is unknown: not asked. */
     IF @state IN (''SO'', ''CO'')
         EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own endpoint (F-126) */
+        WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
     /* ----------------------------------------------------------------------------------------- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
-       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
+       after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
     IF @state IN (''SO'', ''CO'')
     BEGIN
@@ -3720,14 +3719,14 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
+        /* All of it: whether a savepoint takes END back is nowhere said. */
         IF @ownsTransaction = 0
             THROW 50113, N''A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.'', 1;
         ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 
-    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
+    /* Its log row after END has taken G, the order of a reader that has received for it. */
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(),
         Messages = ISNULL(cl.Messages, @sent),
@@ -3779,7 +3778,7 @@ BEGIN
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
           FROM sys.conversation_endpoints AS ce
-              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
+              WITH (NOLOCK)             /* our own endpoint, under G */
           INNER JOIN [logging].[SentMessage] AS sm
               WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
               ON sm.ConversationId = ce.conversation_id
@@ -3879,7 +3878,7 @@ BEGIN
             SET @stays = 1;
 
             /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
-               nowhere said (F-126): so the mark stays for a while. */
+               nowhere said: so the mark stays for a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
                 FROM [logging].[PoisonAttempt] AS pa
@@ -3915,8 +3914,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
+    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
         SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
@@ -3961,7 +3960,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [logging].[SentMessage] AS sm
             /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
-               in that transaction, may not be seen below (F-126). So no sender is waited for. */
+               in that transaction, may not be seen below. So no sender is waited for. */
             WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
@@ -4015,7 +4014,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
           AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    /* The targets of those that are gone: one look at all endpoints (F-153). No more can come: what is gone
+    /* The targets of those that are gone: one look at all endpoints. No more can come: what is gone
        delivers nothing. */
     IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
         UPDATE s
@@ -4047,7 +4046,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
+            /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders -- */
             ELSE
             BEGIN
                 SELECT @busy = 0, @description = ISNULL(@description, N''Its dialog was ended by hand.'');
@@ -4103,7 +4102,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Empties the initiator''s queue: EndDialog and Error end it. One message per
    transaction, and that transaction owns the conversation group only; the row R is the business of a
-   second transaction, after the first has committed (F-127). */
+   second transaction, after the first has committed. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
@@ -4129,7 +4128,7 @@ BEGIN
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
-        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row */
         SET @phase = 0;
 
         BEGIN TRY
@@ -4166,7 +4165,7 @@ BEGIN
 
             SET @phase = 1;
             SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
-            SET @messageType = ISNULL(@messageType, N'''');   /* the type may be dropped by now (F-142) */
+            SET @messageType = ISNULL(@messageType, N'''');   /* the type may be dropped by now */
 
             SET @attempts = 0;
             SELECT @attempts = pa.Attempts
@@ -4184,7 +4183,7 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -4229,7 +4228,7 @@ BEGIN
                     @handle = @handle, @sequence = @sequence;
 
             /* The server''s trouble (disk, memory) or a lock, not the message''s: wait until it is over, holding
-               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
+               nothing. Any other error of RECEIVE itself: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
@@ -4268,14 +4267,14 @@ AS
 /* Sends EndOfStream on the everlasting dialog (key = single): the target ends it when it has read what
    came before, and the next sender begins another. For a drain, an uninstall, a fresh start.
    Locks: the gate''s row, exclusive, so no sender is between its look-up and its commit and no message
-   follows EndOfStream; then the dialog''s group: as senders do (F-153). It waits for transactions that
+   follows EndOfStream; then the dialog''s group: as senders do. It waits for transactions that
    have sent and are still open, and new senders wait behind it; SET LOCK_TIMEOUT before it bounds that.
    Returns 0 when no everlasting dialog is open any more. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
     DECLARE @handle uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
     DECLARE @last uniqueidentifier;
@@ -4298,8 +4297,8 @@ BEGIN
             SET @handle = NULL;
             SELECT TOP (1) @handle = ce.conversation_handle
             FROM sys.conversation_endpoints AS ce
-                /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-                   SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+                /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+                   SEND then waits for its group, and raises 8426 if it was rolled back. */
                 WITH (NOLOCK)
             WHERE ce.conversation_group_id = ''54A9E148-F784-5F6A-830F-1A6F292962F7''
               AND ce.is_initiator = 1
@@ -4494,7 +4493,7 @@ BEGIN
 
     /* An error of the broker''s own (a negative code: the lifetime is over, say) is told to both
        sides, and a sender may still have a message on the way in an open transaction. So it is
-       the sender''s side that ends both, when its senders are done (F-462); unless it is gone. */
+       the sender''s side that ends both, when its senders are done; unless it is gone. */
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
@@ -4507,7 +4506,7 @@ BEGIN
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
         IF NOT EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
-                           WITH (NOLOCK)    /* waits for no sender (F-126) */
+                           WITH (NOLOCK)    /* waits for no sender */
                        WHERE ce.conversation_handle = @initiator)
             SET @ended = 1;
     END;
@@ -4562,7 +4561,7 @@ BEGIN
     DECLARE @waits bit = 0;             /* 1: the first row meets the server''s set-up */
 
     IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone (F-266) */
+    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
         EXECUTE @left = [logging].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
     END;
@@ -4756,7 +4755,7 @@ N'CREATE OR ALTER PROCEDURE [logging].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration logging */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off.
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
@@ -4821,17 +4820,17 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
    first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
-   the copies of messages that have arrived (F-461). */
+   the copies of messages that have arrived. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
+    /* No key, and NULLs: nothing is promised of queuing_order or a system message; types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
-    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
+    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
@@ -4855,7 +4854,7 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [logging].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
@@ -4864,7 +4863,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
+               followed by a commit whatever the other conversations hold. */
             ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [logging].[TargetQueue] INTO @received
@@ -4887,7 +4886,7 @@ BEGIN
             END;
 
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
@@ -4903,7 +4902,7 @@ BEGIN
                 /* -- 2  Land the batch -- */
                 /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
                    that commits the RECEIVE commits this too. By key, for a range would ask for one that a
-                   sender is just writing; and by content, for the number is the sender''s count (F-461). */
+                   sender is just writing; and by content, for the number is the sender''s count. */
                 SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
@@ -4975,11 +4974,11 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody''s decision and not news */
                 EXECUTE [logging].[usp_LogError] @procedureName = N''usp_TargetActivation'', @handle = @handle;
 
-            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            /* RECEIVE itself: leave, a loop would spin; unless it passes, or what was chosen is gone */
             IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
@@ -5123,7 +5122,7 @@ WITH EXECUTE AS N''logging_module''
 AS
 /* Redial 0.1.0, configuration logging */
 /* Closes and commits the gate, for usp_Drain. Called outside a transaction.
-   Senders keep a share lock on the gate''s row until they commit (F-148), so this succeeds only when no
+   Senders keep a share lock on the gate''s row until they commit, so this succeeds only when no
    sender is at work: whoever read the gate open has committed before it is closed.
    NOWAIT: a request that queues would have every new sender wait behind it; so it asks again instead,
    and while it waits it holds nothing (F-175). */
@@ -7588,9 +7587,9 @@ WHERE dl.HandledUtc IS NULL;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'81_queues.activation.sql', 4, NULL, NULL,
 N'/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
-   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
-   after an error (F-139), what failed before is missing now. */
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
 IF EXISTS (SELECT 1
            FROM (VALUES
                (N''[logging].[ConversationLog]''), (N''[logging].[DeadLetter]''), (N''[logging].[DeploymentAttempt]''),
@@ -8107,10 +8106,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''b0a3f79396ec2f421f0ba12817d7e1799a5f41f4462569588d7b2995bbf45c50''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''2c006dbc9b5f0d5ba46d8458ca4ca25d9351d8bd69020195688a763c6a05520b''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''b0a3f79396ec2f421f0ba12817d7e1799a5f41f4462569588d7b2995bbf45c50'');
+    VALUES (N''logging'', N''0.1.0'', N''2c006dbc9b5f0d5ba46d8458ca4ca25d9351d8bd69020195688a763c6a05520b'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8299,7 +8298,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''b0a3f79396ec2f421f0ba12817d7e1799a5f41f4462569588d7b2995bbf45c50'', NULLIF(@changes, N''''));
+    N''2c006dbc9b5f0d5ba46d8458ca4ca25d9351d8bd69020195688a763c6a05520b'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

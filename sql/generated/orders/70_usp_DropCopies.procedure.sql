@@ -24,7 +24,7 @@ BEGIN
     DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
     DECLARE @message nvarchar(2048);
 
-    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    /* By key, one after the other: a range would ask for a key that a sender is just writing. */
     DELETE sm
     OUTPUT r.RowId INTO @found (RowId)
     FROM @rows AS r

@@ -8,7 +8,7 @@ CREATE OR ALTER PROCEDURE [orders].[usp_ReadErrorBody]
 AS
 /* Redial 0.1.0, configuration orders */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it (F-115), so every conversion is a TRY_ one. A description may hold what
+   transaction that received it, so every conversion is a TRY_ one. A description may hold what
    XML may not (0x01, half a surrogate pair), and then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;

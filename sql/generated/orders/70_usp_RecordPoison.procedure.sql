@@ -25,7 +25,7 @@ BEGIN
             ErrorNumber = @number,
             ErrorMessage = @message
         FROM [orders].[PoisonAttempt] AS pa
-            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            /* This row: a scan would wait for one of a reader that waits for our turn. */
             WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
         WHERE pa.ConversationHandle = @handle
           AND pa.MessageSequence = @sequence

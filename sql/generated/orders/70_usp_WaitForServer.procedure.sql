@@ -8,7 +8,7 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be
    rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
-   again (F-473). So something is written in a transaction that is always undone, until it can be; before
+   again. So something is written in a transaction that is always undone, until it can be; before
    each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
 BEGIN

@@ -131,7 +131,7 @@ BEGIN
                 SET XACT_ABORT ON;
                 SET @last = @ordinal;
                 UPDATE sc
-                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */

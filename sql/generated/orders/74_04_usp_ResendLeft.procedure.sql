@@ -57,7 +57,7 @@ BEGIN
             SET @stays = 1;
 
             /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
-               nowhere said (F-126): so the mark stays for a while. */
+               nowhere said: so the mark stays for a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
                 FROM [orders].[PoisonAttempt] AS pa

@@ -7,7 +7,7 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* Empties the initiator's queue: timers recycle a dialog, EndDialog and Error end it. One message per
    transaction, and that transaction owns the conversation group only; the row R is the business of a
-   second transaction, after the first has committed (F-127). */
+   second transaction, after the first has committed. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
@@ -35,7 +35,7 @@ BEGIN
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
-        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row */
         SET @phase = 0;
 
         BEGIN TRY
@@ -72,7 +72,7 @@ BEGIN
 
             SET @phase = 1;
             SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
-            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now (F-142) */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now */
 
             SET @attempts = 0;
             SELECT @attempts = pa.Attempts
@@ -99,7 +99,7 @@ BEGIN
                 /* A row that senders hand on to each other is never found free. A dialog that is overdue
                    queues up with them for a second, holding nothing. In vain only behind a sender met
                    between look-up and SEND whose transaction goes on: one that has sent holds G, and
-                   its timer is not even received (F-410). */
+                   its timer is not even received. */
                 SET @waitMs = 0;
                 IF EXISTS (SELECT 1
                            FROM [orders].[ConversationLog] AS cl
@@ -116,7 +116,7 @@ BEGIN
                 IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
-            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [orders].[DeadLetter]
@@ -162,7 +162,7 @@ BEGIN
                     @handle = @handle, @sequence = @sequence;
 
             /* The server's trouble (disk, memory) or a lock, not the message's: wait until it is over, holding
-               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
+               nothing. Any other error of RECEIVE itself: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [orders].[usp_WaitForServer] @handle, @queueId;

@@ -30,7 +30,7 @@ BEGIN
 
         /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
            under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
-           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+           and CURSOR_CLOSE_ON_COMMIT may be on. */
         DELETE FROM @dialogs;
         INSERT INTO @dialogs (Handle)
         SELECT sc.Handle

@@ -629,7 +629,7 @@ VALUES (N'30_ConversationLog.table.sql', 4, N'table', N'[$(name)].[ConversationL
 N'/* One row per dialog this side began: without it nobody can audit what was sent.
    Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
    later change is made by a transaction that owns the dialog''s conversation group. So a row of this
-   table is never waited for while its owner waits for the group (F-127). */
+   table is never waited for while its owner waits for the group. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[ConversationLog]'', N''U'') IS NULL
 BEGIN
@@ -650,7 +650,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* locks are row by row */
     );
     ALTER TABLE [$(name)].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [$(name)].[usp_Mark] N''TABLE'', N''ConversationLog'';
@@ -764,7 +764,7 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_ErrorLog.table.sql', 4, N'table', N'[$(name)].[ErrorLog]',
 N'/* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
-   LOG, which their principal may not use (2778, F-117). */
+   LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[ErrorLog]'', N''U'') IS NULL
 BEGIN
@@ -815,7 +815,7 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_IdleWatch.table.sql', 4, N'table', N'[$(name)].[IdleWatch]',
 N'/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
-   send has to write down when it was: the server counts a dialog''s messages anyway (F-171). Only
+   send has to write down when it was: the server counts a dialog''s messages anyway. Only
    usp_RetireIdle reads and writes it. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[IdleWatch]'', N''U'') IS NULL
@@ -837,9 +837,9 @@ VALUES (N'30_Landing.table.sql', 4, N'table', N'[$(name)].[Landing]',
 N'/* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
    clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
-   rows of one batch may get theirs in any (F-365). ConversationId, MessageSequence is the order sent.
+   rows of one batch may get theirs in any. ConversationId, MessageSequence is the order sent.
    Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
-   broker does not tell apart (F-107).
+   broker does not tell apart.
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[Landing]'', N''U'') IS NULL
@@ -954,7 +954,7 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_PoisonAttempt.table.sql', 4, N'table', N'[$(name)].[PoisonAttempt]',
 N'/* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
-   rollbacks that switch it off (F-118). */
+   rollbacks that switch it off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[PoisonAttempt]'', N''U'') IS NULL
 BEGIN
@@ -980,10 +980,10 @@ VALUES (N'30_SentMessage.table.sql', 4, N'table', N'[$(name)].[SentMessage]',
 N'/* The sender''s copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
-   message that has its number and its content, never for its number alone (F-461).
+   MessageSequence counts the messages of the dialog from 0, as the broker does; a copy goes for the
+   message that has its number and its content, never for its number alone.
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
-   the conversation group of the dialog''s target. So nobody waits for a row here (F-461).
+   the conversation group of the dialog''s target. So nobody waits for a row here.
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[SentMessage]'', N''U'') IS NULL
@@ -1006,16 +1006,16 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'30_SessionConversations.table.sql', 4, N'table', N'[$(name)].[SessionConversations]',
 N'/* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
-   EndOfStream, once (F-128).
+   EndOfStream, once.
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
      900 bytes of a clustered key.
    - ConversationKey has the database''s collation, so that joins with other tables raise no 468; keys
      it holds equal share a dialog, which only lets their senders wait for each other.
-   - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
+   - Handle is unique apart from the key, so it has an index and locks of its own. That
      index is never locked before the clustered key: see usp_RecycleConversation.
-   - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
+   - No page locks, no escalation: a lock on this table is a lock on one row.
    - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
-     the proof in docs/facts.md (F-127) does not know. */
+     the proof in docs/facts.md does not know. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[SessionConversations]'', N''U'') IS NULL
 BEGIN
@@ -1267,8 +1267,8 @@ COMMIT TRANSACTION;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'50_queues.queue.sql', 4, NULL, NULL,
 N'/* POISON_MESSAGE_HANDLING stays on with up to four readers: no path of ours rolls a RECEIVE back in normal
-   work, so five rollbacks mean a fault that must stop the queue rather than spin (F-118). Five readers or more
-   may reach five together when the disk is full (F-488): there it is off. */
+   work, so five rollbacks mean a fault that must stop the queue rather than spin. Five readers or more
+   may reach five together when the disk is full: there it is off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N''[$(name)].[InitiatorQueue]'', N''SQ'') IS NULL
 BEGIN
@@ -1298,7 +1298,7 @@ ELSE IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'60_services.service.sql', 4, NULL, NULL,
 N'/* Owned by the module user: the right to SEND to the target service is checked against the owner of
-   the initiating service (F-112), and an owner needs no grant. One on another queue than the configuration
+   the initiating service, and an owner needs no grant. One on another queue than the configuration
    names is moved: 38_change has drained, so nothing is in the old one. */
 SET XACT_ABORT ON;
 BEGIN TRANSACTION;
@@ -1404,7 +1404,7 @@ N'CREATE OR ALTER FUNCTION [$(name)].[ufn_ReadEnvelope](
 RETURNS TABLE   -- noqa: CP05
 AS
 /* Redial 0.1.0, configuration $(name) */
-/* The header usp_Send puts before a body (F-146), and the body: always one row. Bytes, numbers big-endian:
+/* The header usp_Send puts before a body, and the body: always one row. Bytes, numbers big-endian:
      1-4  the mark ''RDL1''        5-6  length of the header     7-22 message id, zeros for none
     23-30 sequence in the key   31-38 milliseconds since 1970, UTC
     39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE.
@@ -1428,7 +1428,7 @@ RETURN
         CASE WHEN h.IsWhole = 1 AND n.HostBytes > 0
             THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes + n.LoginBytes + n.AppBytes, n.HostBytes)) END AS SenderHost,
         CASE WHEN ISNULL(h.IsWhole, 0) = 0 THEN @body
-            /* By its length: a comparison with 0x takes a body of zero bytes for an empty one (F-167). */
+            /* By its length: a comparison with 0x takes a body of zero bytes for an empty one. */
             WHEN DATALENGTH(@body) > n.HeaderBytes
             THEN SUBSTRING(@body, n.HeaderBytes + 1, DATALENGTH(@body) - n.HeaderBytes) END AS Body
     FROM
@@ -2235,7 +2235,7 @@ BEGIN
     DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
     DECLARE @message nvarchar(2048);
 
-    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    /* By key, one after the other: a range would ask for a key that a sender is just writing. */
     DELETE sm
     OUTPUT r.RowId INTO @found (RowId)
     FROM @rows AS r
@@ -2323,7 +2323,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_ReadErrorBody]
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it (F-115), so every conversion is a TRY_ one. A description may hold what
+   transaction that received it, so every conversion is a TRY_ one. A description may hold what
    XML may not (0x01, half a surrogate pair), and then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;
@@ -2386,7 +2386,7 @@ BEGIN
             ErrorNumber = @number,
             ErrorMessage = @message
         FROM [$(name)].[PoisonAttempt] AS pa
-            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            /* This row: a scan would wait for one of a reader that waits for our turn. */
             WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
         WHERE pa.ConversationHandle = @handle
           AND pa.MessageSequence = @sequence
@@ -2418,8 +2418,8 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
    has made sure that nobody sends on it any more, because it deleted or changed the row that led to
-   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it (F-128).
-   Takes G, then the dialog''s row of ConversationLog (F-127). */
+   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it.
+   Takes G, then the dialog''s row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -2432,7 +2432,7 @@ BEGIN
 
     SELECT @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G (F-126) */
+        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G */
     WHERE ce.conversation_handle = @handle;
 
     /* The last number given went to EndOfStream; numbers start at 0. */
@@ -2458,7 +2458,7 @@ AS
 /* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
    sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
    to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
-   A server may look at a body while it is being sent, and then the next SEND is refused (8429, F-366):
+   A server may look at a body while it is being sent, and then the next SEND is refused (8429):
    with @most the refused message is the last one here, and what is behind it the caller''s to send. */
 BEGIN
     SET NOCOUNT ON;
@@ -2483,7 +2483,7 @@ BEGIN
 
     SELECT @conversationId = ce.conversation_id
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own row, just made (F-126) */
+        WITH (NOLOCK)                   /* our own row, just made */
     WHERE ce.conversation_handle = @handle;
 
     WHILE ISNULL(@most, @sent + 1) > @sent
@@ -2508,13 +2508,13 @@ BEGIN
         IF @most IS NOT NULL
             SELECT @state = ce.state
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
+                WITH (NOLOCK)           /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
         IF @state NOT IN (''SO'', ''CO'')
             BREAK;
     END;
 
-    /* The numbers the broker gives them: from 0 on (F-171). */
+    /* The numbers the broker gives them: from 0 on. */
     INSERT INTO [$(name)].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
     SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m
@@ -2541,7 +2541,7 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* Called after a rollback that was the server''s trouble (disk or log full, memory): another RECEIVE would be
    rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
-   again (F-473). So something is written in a transaction that is always undone, until it can be; before
+   again. So something is written in a transaction that is always undone, until it can be; before
    each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
 BEGIN
@@ -2601,7 +2601,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_BeginConversation]
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
-   the row R: row first, conversation group second, as everywhere on this side (F-127). */
+   the row R: row first, conversation group second, as everywhere on this side. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -2632,7 +2632,7 @@ BEGIN
 
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G */
         WHERE ce.conversation_handle = @newHandle;
 
         /* The copies of its messages are kept under this id. */
@@ -2648,8 +2648,8 @@ BEGIN
             Sent = 0
         FROM [$(name)].[SessionConversations] AS sc
             /* INDEX, FORCESEEK: both columns below are unique, and a seek by Handle would lock the
-               Handle index before the row (F-120); a scan would stop at other sessions'' rows.
-               ROWLOCK: one row, nothing wider (F-121). Proved by the explorer''s send scenarios. */
+               Handle index before the row; a scan would stop at other sessions'' rows.
+               ROWLOCK: one row, nothing wider. Proved by the explorer''s send scenarios. */
             WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
         WHERE sc.ConfigId = 1
           AND sc.ConversationKey = @conversationKey
@@ -2697,7 +2697,7 @@ AS
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
    owns the row R to its end: nobody closes the dialog before the caller''s SEND commits.
    Raises 50102 when the gate is closed, and in a transaction of usp_Send''s own 2627 when another one made
-   the key''s row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here (F-127). */
+   the key''s row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -2726,9 +2726,9 @@ BEGIN
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [$(name)].[SessionConversations] AS sc
                 /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
-                   caller''s SEND commits; S locks would deadlock on conversion (F-122).
+                   caller''s SEND commits; S locks would deadlock on conversion.
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session''s row (F-121). Proved by the explorer: without UPDLOCK the
+                   at every other session''s row. Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
                 WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
             WHERE sc.ConfigId = 1
@@ -2747,7 +2747,7 @@ BEGIN
                     /* A key taken meanwhile must not doom what the caller did before. For this
                        statement only: with XACT_ABORT OFF a client''s cancel leaves the transaction
                        open. Caught here, where it is still OFF: what a CATCH further out, under ON,
-                       would make of it is unknown (F-400). */
+                       would make of it is unknown. */
                     IF @ownsTransaction = 0
                         SET XACT_ABORT OFF;
 
@@ -2756,7 +2756,7 @@ BEGIN
                     SELECT @rowHandle = @placeholder, @placed = 1;
                 END TRY
                 BEGIN CATCH
-                    /* 2627: another transaction made the row first and has committed (F-124): look it
+                    /* 2627: another transaction made the row first and has committed: look it
                        up. In a transaction of our own it dooms, and usp_Send starts over. */
                     IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1 OR @tries >= 5
                         THROW;
@@ -2768,24 +2768,24 @@ BEGIN
         END;
 
         /* ------------------------------------------------------------------------------------- */
-        /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) */
+        /* 3  The gate, read after R is held: a drain closes it first and passes over R after */
         /* ------------------------------------------------------------------------------------- */
         IF EXISTS (SELECT 1
                    FROM [$(name)].[Gate] AS g
-                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
+                       WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
                    WHERE g.ConfigId = 1 AND g.IsOpen = 0)
             THROW 50102, N''The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.'', 1;
 
         /* ------------------------------------------------------------------------------------- */
         /* 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction    */
-        /*    (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs    */
+        /*. NULL is gone, and nobody was told of its end: who does not see the dialogs    */
         /*    he begins cannot begin any (50104)                                                     */
         /* ------------------------------------------------------------------------------------- */
         IF @placed = 0
         BEGIN
             SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R */
             WHERE ce.conversation_handle = @handle;
             IF @state IS NULL
                 SET @vanished = 1;
@@ -2795,14 +2795,14 @@ BEGIN
         /* 5  Its time has come: we own the row, so we close it, nobody else can */
         /* ------------------------------------------------------------------------------------- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
-           sending (F-150). A transaction that has sent on a dialog goes on with it: so its messages are
-           in one order, whatever the dialog''s age (F-464). */
+           sending. A transaction that has sent on a dialog goes on with it: so its messages are
+           in one order, whatever the dialog''s age. */
         IF @deadHandle IS NULL AND @state IN (''SO'', ''CO'')
            AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
                  AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE()))))
         BEGIN
             BEGIN TRY
-                /* As for SEND itself: a dead dialog must not doom the caller''s work (F-131). */
+                /* As for SEND itself: a dead dialog must not doom the caller''s work. */
                 IF @ownsTransaction = 0
                     SET XACT_ABORT OFF;
 
@@ -2877,7 +2877,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_Send]
     @toService sysname,
     @onContract sysname,
     @messageType sysname,
-    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N''$(name)_module''
@@ -2891,8 +2891,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
-       before its first send, or its own next statement may fail with 3951 (F-144). */
+       UNCOMMITTED. Ends with this procedure. A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit;
@@ -2911,7 +2911,7 @@ BEGIN
     /* 1  Inputs: every wrong one is named, then one error is raised                               */
     /* ----------------------------------------------------------------------------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
-       types are compared byte for byte, as SEND compares them (F-376). */
+       types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
         @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
         @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
@@ -2946,7 +2946,7 @@ BEGIN
 
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
-                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+                       SELECT, and a message is lost after EndOfStream ------------------- */
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client''s cancel then leaves no lock and no transaction */
@@ -2957,25 +2957,25 @@ BEGIN
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [$(name)].[SessionConversations] AS sc
                 /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the
-                   caller''s SEND commits; S locks would deadlock on conversion (F-122).
+                   caller''s SEND commits; S locks would deadlock on conversion.
                    ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session''s row (F-121). Proved by the explorer: without UPDLOCK the
+                   at every other session''s row. Proved by the explorer: without UPDLOCK the
                    message after EndOfStream is found. */
                 WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
             WHERE sc.ConfigId = 1
               AND sc.ConversationKey = @conversationKey;
 
             /* No row yet, a dialog that is over or due, or a closed gate: that takes more. A look at the
-               state keeps dead handles from SEND, whose 8426 may doom the transaction (F-131). */
+               state keeps dead handles from SEND, whose 8426 may doom the transaction. */
             IF @handle IS NULL OR @attempt > 1
                OR NOT EXISTS (SELECT 1
                               FROM sys.conversation_endpoints AS ce
-                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                                  WITH (NOLOCK)     /* whether a plain read waits for an END is unknown; we hold R */
                               WHERE ce.conversation_handle = @handle AND ce.state IN (''SO'', ''CO'')
                                 AND (ce.lifetime > DATEADD(second, 3690, GETUTCDATE()) OR @sentBy = CURRENT_TRANSACTION_ID()))
                OR EXISTS (SELECT 1
                           FROM [$(name)].[Gate] AS g
-                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held (F-148) */
+                              WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
                           WHERE g.ConfigId = 1 AND g.IsOpen = 0)
                 EXECUTE [$(name)].[usp_AcquireConversation]
                     @conversationKey = @conversationKey,
@@ -3002,10 +3002,10 @@ BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
             /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
-                       error can only roll back, and no message is committed without it (F-460) --- */
+                       error can only roll back, and no message is committed without it --- */
             SET XACT_ABORT ON;
             UPDATE sc
-            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here */
             OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
             INTO [$(name)].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [$(name)].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
@@ -3039,7 +3039,7 @@ BEGIN
             END;
 
             /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
-               found dead, and nothing is closed in the next attempt (F-150). */
+               found dead, and nothing is closed in the next attempt. */
             IF @error <> 2627
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, ''00000000-0000-0000-0000-000000000000''));
         END CATCH;
@@ -3288,7 +3288,7 @@ BEGIN
                 SET XACT_ABORT ON;
                 SET @last = @ordinal;
                 UPDATE sc
-                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [$(name)].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [$(name)].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
@@ -3523,15 +3523,15 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_RecycleConversation]
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only
-   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then (F-127).
-   Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then.
+   Deleting the row is the right to send EndOfStream, so it is sent once.
    Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
    dialog (any more): nothing was done. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @taken int = 0;
@@ -3556,7 +3556,7 @@ BEGIN
                 /* A read of the Handle index by a short lock, which does not stay. NOWAIT: a sender
                    in a long transaction may be writing this entry, and a queue reader must not wait
                    for it. READCOMMITTEDLOCK: by locks under READ_COMMITTED_SNAPSHOT too, where a
-                   row version would call an entry that is just being written gone (F-375). */
+                   row version would call an entry that is just being written gone. */
                 WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
@@ -3567,12 +3567,12 @@ BEGIN
             BEGIN
                 BEGIN TRANSACTION;
 
-                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT (F-132) */
+                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT */
 
                 DELETE sc
                 FROM [$(name)].[SessionConversations] AS sc
                     /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
-                       Handle it would be the other way round and deadlock with a sender (F-120).
+                       Handle it would be the other way round and deadlock with a sender.
                        A busy row is in use by a sender; the re-armed timer asks again.
                        ROWLOCK: one row. Handle is checked again, under the lock. */
                     WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
@@ -3635,8 +3635,7 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
    transaction that knows that no sender is at work on the dialog and none can be any more.
-   Ends the target''s side first: what a reader is landing now is landed then, and nothing more will be
-   (F-462). Locks: the target''s conversation group; then the copies, which are nobody else''s by then.
+   Ends the target''s side first: what a reader is landing now is landed then, and nothing more will be. Locks: the target''s conversation group; then the copies, which are nobody else''s by then.
    Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
@@ -3663,7 +3662,7 @@ BEGIN
         THROW 50125, N''usp_MoveCopies must be called inside the transaction that has made sure that nobody sends on the dialog.'', 1;
 
     /* The ordinary end: the target has ended first, and everything has landed. The look at all endpoints
-       below is spared (whether the view can be sought by conversation_id is unknown, F-153). */
+       below is spared (whether the view can be sought by conversation_id is unknown). */
     IF @code >= 0
        AND NOT EXISTS (SELECT 1
                        FROM [$(name)].[SentMessage] AS sm
@@ -3679,7 +3678,7 @@ BEGIN
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
     SELECT @state = ce.state
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
+        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock */
     WHERE ce.conversation_handle = @target;
 
     IF @target IS NOT NULL
@@ -3695,7 +3694,7 @@ BEGIN
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            /* A lock that did not come, whether that dooms the transaction or not. */
             IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
             /* 8426, 8427: somebody has ended it meanwhile; where that dooms, the next look sees it. */
@@ -3726,7 +3725,7 @@ BEGIN
         RETURN 0;
 
     /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
-       them. A plain read may not have waited for it (F-126). */
+       them. A plain read may not have waited for it. */
     IF @state = ''CD''
        AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                    WHERE ce.conversation_handle = @target AND ce.state <> ''CD'')
@@ -3745,7 +3744,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body (F-366): one message, which the rule of its type or the last number in the */
+    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
     /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
     /*    neither: in two halves, until one is left                                                   */
     /* ----------------------------------------------------------------------------------------- */
@@ -3774,7 +3773,7 @@ BEGIN
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
     /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
@@ -3838,7 +3837,7 @@ AS
    nothing was done; inside a caller''s transaction that is error 50113. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
+    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -3858,7 +3857,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
-                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
@@ -3885,21 +3884,21 @@ BEGIN
     END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
-       below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
-       dooms the RECEIVE around us is unknown (F-134): not asked. */
+       below. On one that has ended or failed no SEND can succeed, and whether a refused timer
+       dooms the RECEIVE around us is unknown: not asked. */
     IF @state IN (''SO'', ''CO'')
         EXECUTE [$(name)].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own endpoint (F-126) */
+        WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
     /* ----------------------------------------------------------------------------------------- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
-       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
+       after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
     IF @state IN (''SO'', ''CO'')
     BEGIN
@@ -3919,14 +3918,14 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
+        /* All of it: whether a savepoint takes END back is nowhere said. */
         IF @ownsTransaction = 0
             THROW 50113, N''A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.'', 1;
         ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 
-    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
+    /* Its log row after END has taken G, the order of a reader that has received for it. */
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(),
         Messages = ISNULL(cl.Messages, @sent),
@@ -3978,7 +3977,7 @@ BEGIN
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
           FROM sys.conversation_endpoints AS ce
-              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
+              WITH (NOLOCK)             /* our own endpoint, under G */
           INNER JOIN [$(name)].[SentMessage] AS sm
               WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
               ON sm.ConversationId = ce.conversation_id
@@ -4078,7 +4077,7 @@ BEGIN
             SET @stays = 1;
 
             /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
-               nowhere said (F-126): so the mark stays for a while. */
+               nowhere said: so the mark stays for a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
                 FROM [$(name)].[PoisonAttempt] AS pa
@@ -4114,8 +4113,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for (F-331) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
+    SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
         SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
@@ -4160,7 +4159,7 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
         FROM [$(name)].[SentMessage] AS sm
             /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
-               in that transaction, may not be seen below (F-126). So no sender is waited for. */
+               in that transaction, may not be seen below. So no sender is waited for. */
             WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
@@ -4214,7 +4213,7 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
           AND NOT EXISTS (SELECT 1 FROM [$(name)].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    /* The targets of those that are gone: one look at all endpoints (F-153). No more can come: what is gone
+    /* The targets of those that are gone: one look at all endpoints. No more can come: what is gone
        delivers nothing. */
     IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
         UPDATE s
@@ -4248,7 +4247,7 @@ Example: EXECUTE [$(name)].[usp_ResendStranded] @olderThanSeconds = 0;'';
                 /* Its Error may be unread, and goes with it: nobody else drops the row then. */
                 EXECUTE [$(name)].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders (F-109) -- */
+            /* -- 4  Gone: its copies are nobody''s. Whoever ended it has waited for its senders -- */
             ELSE
             BEGIN
                 SELECT @busy = 0, @description = ISNULL(@description, N''Its dialog was ended by hand.'');
@@ -4304,7 +4303,7 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* Empties the initiator''s queue: timers recycle a dialog, EndDialog and Error end it. One message per
    transaction, and that transaction owns the conversation group only; the row R is the business of a
-   second transaction, after the first has committed (F-127). */
+   second transaction, after the first has committed. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
@@ -4332,7 +4331,7 @@ BEGIN
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
-        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row */
         SET @phase = 0;
 
         BEGIN TRY
@@ -4369,7 +4368,7 @@ BEGIN
 
             SET @phase = 1;
             SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
-            SET @messageType = ISNULL(@messageType, N'''');   /* the type may be dropped by now (F-142) */
+            SET @messageType = ISNULL(@messageType, N'''');   /* the type may be dropped by now */
 
             SET @attempts = 0;
             SELECT @attempts = pa.Attempts
@@ -4396,7 +4395,7 @@ BEGIN
                 /* A row that senders hand on to each other is never found free. A dialog that is overdue
                    queues up with them for a second, holding nothing. In vain only behind a sender met
                    between look-up and SEND whose transaction goes on: one that has sent holds G, and
-                   its timer is not even received (F-410). */
+                   its timer is not even received. */
                 SET @waitMs = 0;
                 IF EXISTS (SELECT 1
                            FROM [$(name)].[ConversationLog] AS cl
@@ -4413,7 +4412,7 @@ BEGIN
                 IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [$(name)].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
-            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [$(name)].[DeadLetter]
@@ -4459,7 +4458,7 @@ BEGIN
                     @handle = @handle, @sequence = @sequence;
 
             /* The server''s trouble (disk, memory) or a lock, not the message''s: wait until it is over, holding
-               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
+               nothing. Any other error of RECEIVE itself: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [$(name)].[usp_WaitForServer] @handle, @queueId;
@@ -4661,7 +4660,7 @@ BEGIN
 
     /* An error of the broker''s own (a negative code: the lifetime is over, say) is told to both
        sides, and a sender may still have a message on the way in an open transaction. So it is
-       the sender''s side that ends both, when its senders are done (F-462); unless it is gone. */
+       the sender''s side that ends both, when its senders are done; unless it is gone. */
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
@@ -4674,7 +4673,7 @@ BEGIN
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
         IF NOT EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
-                           WITH (NOLOCK)    /* waits for no sender (F-126) */
+                           WITH (NOLOCK)    /* waits for no sender */
                        WHERE ce.conversation_handle = @initiator)
             SET @ended = 1;
     END;
@@ -4729,7 +4728,7 @@ BEGIN
     DECLARE @waits bit = 0;             /* 1: the first row meets the server''s set-up */
 
     IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone (F-266) */
+    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
         EXECUTE @left = [$(name)].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
     END;
@@ -4923,7 +4922,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_RehearseLanding]
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
+   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off.
    So the batch is tried in a transaction that is always undone, until it would land; between two attempts
    we wait, holding nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
@@ -4987,7 +4986,7 @@ N'CREATE OR ALTER PROCEDURE [$(name)].[usp_TakeTurn]
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* The turn to roll back. A reader keeps it until it has committed something: readers that meet doomed rows
-   together would reach five rollbacks in a row, and the queue would go off (F-162). The session''s lock, for
+   together would reach five rollbacks in a row, and the queue would go off. The session''s lock, for
    it outlives the rollback. Of the module user: for a lock of everybody''s (public) anybody could ask.
    Returns 0 or more with the turn, -1 without: refused or timed out, and then on without it. Not asked for
    after a deadlock: the others wait for what is held here. */
@@ -5019,17 +5018,17 @@ AS
 /* Redial 0.1.0, configuration $(name) */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
    first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
-   the copies of messages that have arrived (F-461). */
+   the copies of messages that have arrived. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue''s messages and waits for ever */
 
-    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
+    /* No key, and NULLs: nothing is promised of queuing_order or a system message; types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
-    DECLARE @rows [$(name)].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
+    DECLARE @rows [$(name)].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
@@ -5058,7 +5057,7 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [$(name)].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
@@ -5067,7 +5066,7 @@ BEGIN
                 WAITFOR (RECEIVE TOP (500) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [$(name)].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
+               followed by a commit whatever the other conversations hold. */
             ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [$(name)].[TargetQueue] INTO @received
@@ -5090,7 +5089,7 @@ BEGIN
             END;
 
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
@@ -5106,7 +5105,7 @@ BEGIN
                 /* -- 2  Land the batch -- */
                 /* The sender''s copies: what is accounted for here need not be sent again. First, so that a hook
                    that commits the RECEIVE commits this too. By key, for a range would ask for one that a
-                   sender is just writing; and by content, for the number is the sender''s count (F-461). */
+                   sender is just writing; and by content, for the number is the sender''s count. */
                 SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
@@ -5176,7 +5175,7 @@ BEGIN
             SELECT @suspect = NULL;
         END TRY
         BEGIN CATCH
-            /* -- 5  Before it rolls back for a row''s sake a reader takes its turn (F-162) -- */
+            /* -- 5  Before it rolls back for a row''s sake a reader takes its turn -- */
             IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
                 EXECUTE @turn = [$(name)].[usp_TakeTurn] @take = 1;
 
@@ -5186,11 +5185,11 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody''s decision and not news */
                 EXECUTE [$(name)].[usp_LogError] @procedureName = N''usp_TargetActivation'', @handle = @handle;
 
-            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            /* RECEIVE itself: leave, a loop would spin; unless it passes, or what was chosen is gone */
             IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
@@ -5309,7 +5308,7 @@ BEGIN
 
         /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
            under locks. INDEX, FORCESEEK: this configuration''s rows only. No cursor: each visit commits,
-           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+           and CURSOR_CLOSE_ON_COMMIT may be on. */
         DELETE FROM @dialogs;
         INSERT INTO @dialogs (Handle)
         SELECT sc.Handle
@@ -7874,7 +7873,7 @@ N'CREATE OR ALTER VIEW [$(name)].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration $(name) */
 /* Dead letters without their bodies: who may list them need not be allowed to read what was sent.
-   HandledUtc NULL: nobody has replayed it yet. Key, number and id are out of the header in front of the body (F-146). NOLOCK: never waits for a reader that is adding one. */
+   HandledUtc NULL: nobody has replayed it yet. Key, number and id are out of the header in front of the body. NOLOCK: never waits for a reader that is adding one. */
 SELECT
     dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
     dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
@@ -7986,9 +7985,9 @@ WHERE dl.HandledUtc IS NULL;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'81_queues.activation.sql', 4, NULL, NULL,
 N'/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
-   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
-   after an error (F-139), what failed before is missing now. */
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
 IF EXISTS (SELECT 1
            FROM (VALUES
                (N''[$(name)].[ConversationLog]''), (N''[$(name)].[DeadLetter]''), (N''[$(name)].[DeploymentAttempt]''),
@@ -8497,10 +8496,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''300f9ea92623f62425b1317eab9b17e42893ace9ddeed3fedd0a76db9dac2664''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''cda2ef41c374daf2a013c0fca576e0f3190de9b14202d349c1928acde68b9474''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''300f9ea92623f62425b1317eab9b17e42893ace9ddeed3fedd0a76db9dac2664'');
+    VALUES (N''$(name)'', N''0.1.0'', N''cda2ef41c374daf2a013c0fca576e0f3190de9b14202d349c1928acde68b9474'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8575,7 +8574,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''300f9ea92623f62425b1317eab9b17e42893ace9ddeed3fedd0a76db9dac2664'', NULLIF(@changes, N''''));
+    N''cda2ef41c374daf2a013c0fca576e0f3190de9b14202d349c1928acde68b9474'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
