@@ -22,18 +22,14 @@ BEGIN
     DECLARE @taken int = 0;
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The proof needs empty hands: no lock may be held on entry                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The proof needs empty hands: no lock may be held on entry ------------------------ */
     IF @@TRANCOUNT <> 0
         THROW 50120, N'usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.', 1;
 
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Handle to key, holding nothing                                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 2  Handle to key, holding nothing ------------------------------------------- */
             SET @conversationKey = NULL;
             SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
@@ -45,9 +41,7 @@ BEGIN
                 WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  R, then G                                                                          */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 3  R, then G ---------------------------------------------------------------- */
             IF @conversationKey IS NOT NULL
             BEGIN
                 BEGIN TRANSACTION;
@@ -74,10 +68,7 @@ BEGIN
                 COMMIT TRANSACTION;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled).    */
-            /*    Alone and holding nothing, so it only ever takes G                                  */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled). Alone and holding nothing, so it only ever takes G ---- */
             IF @sendEndOfStream = 1
                 EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 3600;
 

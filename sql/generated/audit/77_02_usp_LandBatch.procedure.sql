@@ -25,9 +25,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
     /* Undone below: a trigger may commit what was not received, and it comes again. */
     IF @rehearse = 1
         SAVE TRANSACTION RedialRehearsal;
@@ -60,9 +58,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
     BEGIN TRY
         INSERT INTO [audit].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -82,9 +78,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN

@@ -2609,9 +2609,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/audit/initiator]
             TO SERVICE N''//redial/audit/target''
@@ -2630,9 +2628,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N''User ''''audit_module'''' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''''//redial/audit/initiator'''' and its queue.'', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The handle into the row                                                              */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The handle into the row ------------------------------------------------------ */
         UPDATE sc
         SET Handle = @newHandle,
             ConversationId = @newId,
@@ -2646,9 +2642,7 @@ BEGIN
           AND sc.ConversationKey = @conversationKey
           AND sc.Handle = @rowHandle;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
 
@@ -2707,9 +2701,7 @@ BEGIN
         THROW 50103, N''usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.'', 1;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  R                                                                                    */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  R ---------------------------------------------------------------------------- */
         WHILE @rowHandle IS NULL
         BEGIN
             SET @tries = @tries + 1;
@@ -2727,9 +2719,7 @@ BEGIN
 
             SET @rowHandle = @handle;
 
-            /* --------------------------------------------------------------------------------- */
-            /* 2  First use: the row comes before the dialog, with a placeholder that is unique    */
-            /* --------------------------------------------------------------------------------- */
+            /* ---- 2  First use: the row comes before the dialog, with a placeholder that is unique ---- */
             IF @rowHandle IS NULL
             BEGIN
                 SET @placeholder = NEWID();
@@ -2758,9 +2748,7 @@ BEGIN
             END;
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The gate, read after R is held: a drain closes it first and passes over R after */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The gate, read after R is held: a drain closes it first and passes over R after ---- */
         IF EXISTS (SELECT 1
                    FROM [audit].[Gate] AS g
                        WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
@@ -2782,9 +2770,7 @@ BEGIN
                 SET @vanished = 1;
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 5  Its time has come: we own the row, so we close it, nobody else can */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 5  Its time has come: we own the row, so we close it, nobody else can ---- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
            sending. A transaction that has sent on a dialog goes on with it: so its messages are
            in one order, whatever the dialog''s age. */
@@ -2831,9 +2817,7 @@ BEGIN
             SET @deadHandle = @handle;      /* of no more use: begin the next one below */
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 6  First use, or a dialog of no more use: begin one in the same row                      */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 6  First use, or a dialog of no more use: begin one in the same row ---- */
         IF @placed = 1 OR @vanished = 1 OR @handle = @deadHandle OR @state IN (''DI'', ''DO'', ''ER'', ''CD'')
         BEGIN
             EXECUTE [audit].[usp_BeginConversation]
@@ -2898,9 +2882,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @attempt int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: every wrong one is named, then one error is raised                               */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Inputs: every wrong one is named, then one error is raised ----------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
@@ -2928,9 +2910,7 @@ BEGIN
         THROW 50100, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Look up, send; start over when the dialog is found dead (bounded) ---------------- */
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
@@ -3528,18 +3508,14 @@ BEGIN
     DECLARE @taken int = 0;
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The proof needs empty hands: no lock may be held on entry                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The proof needs empty hands: no lock may be held on entry ------------------------ */
     IF @@TRANCOUNT <> 0
         THROW 50120, N''usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.'', 1;
 
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Handle to key, holding nothing                                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 2  Handle to key, holding nothing ------------------------------------------- */
             SET @conversationKey = NULL;
             SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
@@ -3551,9 +3527,7 @@ BEGIN
                 WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  R, then G                                                                          */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 3  R, then G ---------------------------------------------------------------- */
             IF @conversationKey IS NOT NULL
             BEGIN
                 BEGIN TRANSACTION;
@@ -3580,10 +3554,7 @@ BEGIN
                 COMMIT TRANSACTION;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled).    */
-            /*    Alone and holding nothing, so it only ever takes G                                  */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled). Alone and holding nothing, so it only ever takes G ---- */
             IF @sendEndOfStream = 1
                 EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 3600;
 
@@ -3661,9 +3632,7 @@ BEGIN
                        WHERE sm.ConversationId = @conversationId)
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here ---- */
     IF @target = ''00000000-0000-0000-0000-000000000000''
         SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
@@ -3699,9 +3668,7 @@ BEGIN
         SET XACT_ABORT ON;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What has not landed, in its order                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  What has not landed, in its order -------------------- */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
     SELECT sm.MessageSequence, sm.MessageType, sm.Body
     FROM [audit].[SentMessage] AS sm
@@ -3734,11 +3701,7 @@ BEGIN
         SET @resends = @resends + 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
-    /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
-    /*    neither: in two halves, until one is left                                                   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Refused for a body: one message, which the rule of its type or the last number in the error''s text tells. Others that break the rule too go alone and hear for themselves. Told by neither: in two halves, until one is left ---- */
     IF @code IN (-8430, -9615, -9616)
     BEGIN
         SET @number = REVERSE(@description);
@@ -3763,10 +3726,7 @@ BEGIN
     ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  Again, after errors that say nothing against the message itself; else, positive codes too, and what was sent again twenty times, to DeadLetter ---- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
         THEN 1 ELSE 0 END;
     INSERT INTO [audit].[DeadLetter]
@@ -3843,9 +3803,7 @@ BEGIN
     IF @waitMs = 0
         RETURN 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Ours, and the side that sends: the module user may own others'' conversations too          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Ours, and the side that sends: the module user may own others'' conversations too ---- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
                        WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
@@ -3885,9 +3843,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  END, which takes G and so waits for whoever has sent on it and not committed yet ---- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
@@ -3901,9 +3857,7 @@ BEGIN
         END CONVERSATION @handle;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  What has not landed                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  What has not landed -------------------------------------------------------------- */
     EXECUTE @busy = [audit].[usp_MoveCopies]
         @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
@@ -4531,9 +4485,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N''usp_LandBatch must be called inside the transaction that received the rows.'', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
     /* Undone below: a trigger may commit what was not received, and it comes again. */
     IF @rehearse = 1
         SAVE TRANSACTION RedialRehearsal;
@@ -4566,9 +4518,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
     BEGIN TRY
         INSERT INTO [audit].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -4588,9 +4538,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
@@ -8485,10 +8433,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''960e305f479b5a7074adeda99d694256aa4c55627aa36add5d9e766e3ec1e5b7''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0a66aac9de36beb8673742def74aeb4ae2b35e6e947760d68c83a18324a5eaa9''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''960e305f479b5a7074adeda99d694256aa4c55627aa36add5d9e766e3ec1e5b7'');
+    VALUES (N''audit'', N''0.1.0'', N''0a66aac9de36beb8673742def74aeb4ae2b35e6e947760d68c83a18324a5eaa9'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8563,7 +8511,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''960e305f479b5a7074adeda99d694256aa4c55627aa36add5d9e766e3ec1e5b7'', NULLIF(@changes, N''''));
+    N''0a66aac9de36beb8673742def74aeb4ae2b35e6e947760d68c83a18324a5eaa9'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

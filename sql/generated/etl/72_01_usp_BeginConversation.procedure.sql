@@ -24,9 +24,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/etl/initiator]
             TO SERVICE N'//redial/etl/target'
@@ -45,9 +43,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N'User ''etl_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/etl/initiator'' and its queue.', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The handle into the row                                                              */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The handle into the row ------------------------------------------------------ */
         UPDATE sc
         SET Handle = @newHandle,
             ConversationId = @newId,
@@ -65,9 +61,7 @@ BEGIN
           AND sc.ConversationKey = @conversationKey
           AND sc.Handle = @rowHandle;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
 

@@ -131,9 +131,7 @@ BEGIN
             SET @vanished = 1;
     END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 5  Its time has come: we own the row, so we close it, nobody else can */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 5  Its time has come: we own the row, so we close it, nobody else can ---- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
            sending. A transaction that has sent on a dialog goes on with it: so its messages are
            in one order, whatever the dialog's age. A row without limits was begun under an

@@ -50,9 +50,7 @@ BEGIN
                        WHERE sm.ConversationId = @conversationId)
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The target's side, if it is still open. END deletes what is unread there: its copies are here ---- */
     IF @target = '00000000-0000-0000-0000-000000000000'
         SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
@@ -88,9 +86,7 @@ BEGIN
         SET XACT_ABORT ON;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What has not landed, in its order                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  What has not landed, in its order -------------------- */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
     SELECT sm.MessageSequence, sm.MessageType, sm.Body
     FROM [etl].[SentMessage] AS sm
@@ -123,11 +119,7 @@ BEGIN
         SET @resends = @resends + 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
-    /*    error's text tells. Others that break the rule too go alone and hear for themselves. Told by */
-    /*    neither: in two halves, until one is left                                                   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Refused for a body: one message, which the rule of its type or the last number in the error's text tells. Others that break the rule too go alone and hear for themselves. Told by neither: in two halves, until one is left ---- */
     IF @code IN (-8430, -9615, -9616)
     BEGIN
         SET @number = REVERSE(@description);
@@ -152,10 +144,7 @@ BEGIN
     ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N'Sent again 20 times, and every dialog was ended. ', @description), 3000);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  Again, after errors that say nothing against the message itself; else, positive codes too, and what was sent again twenty times, to DeadLetter ---- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
         THEN 1 ELSE 0 END;
     INSERT INTO [etl].[DeadLetter]

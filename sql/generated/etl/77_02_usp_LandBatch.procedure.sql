@@ -28,9 +28,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
     /* Undone below: a trigger may commit what was not received, and an id that stays makes its message a repeat. */
     IF @rehearse = 1
         SAVE TRANSACTION RedialRehearsal;
@@ -60,11 +58,7 @@ BEGIN
         ORDER BY r.RowId;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Repeats: an id that has landed before is counted and dropped. One id after the other and   */
-    /*    in the order of the ids: readers with ids in common wait for each other and never in a     */
-    /*    circle                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Repeats: an id that has landed before is counted and dropped. One id after the other and in the order of the ids: readers with ids in common wait for each other and never in a circle ---- */
     INSERT INTO @ids (RowId, MessageId)
     SELECT r.RowId, e.MessageId
     FROM @rows AS r
@@ -112,9 +106,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
     BEGIN TRY
         INSERT INTO [etl].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -134,9 +126,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN

@@ -2670,9 +2670,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/etl/initiator]
             TO SERVICE N''//redial/etl/target''
@@ -2691,9 +2689,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N''User ''''etl_module'''' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''''//redial/etl/initiator'''' and its queue.'', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The handle into the row                                                              */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The handle into the row ------------------------------------------------------ */
         UPDATE sc
         SET Handle = @newHandle,
             ConversationId = @newId,
@@ -2711,9 +2707,7 @@ BEGIN
           AND sc.ConversationKey = @conversationKey
           AND sc.Handle = @rowHandle;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
 
@@ -2921,9 +2915,7 @@ BEGIN
             SET @vanished = 1;
     END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 5  Its time has come: we own the row, so we close it, nobody else can */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 5  Its time has come: we own the row, so we close it, nobody else can ---- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
            sending. A transaction that has sent on a dialog goes on with it: so its messages are
            in one order, whatever the dialog''s age. A row without limits was begun under an
@@ -3027,9 +3019,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @attempt int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: every wrong one is named, then one error is raised                               */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Inputs: every wrong one is named, then one error is raised ----------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
@@ -3060,9 +3050,7 @@ BEGIN
     /* Made once, so that a repeat below is the same message. */
     SET @messageId = ISNULL(@messageId, NEWID());
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Look up, send; start over when the dialog is found dead (bounded) ---------------- */
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
@@ -3808,18 +3796,14 @@ BEGIN
     DECLARE @taken int = 0;
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The proof needs empty hands: no lock may be held on entry                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The proof needs empty hands: no lock may be held on entry ------------------------ */
     IF @@TRANCOUNT <> 0
         THROW 50120, N''usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.'', 1;
 
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Handle to key, holding nothing                                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 2  Handle to key, holding nothing ------------------------------------------- */
             SET @conversationKey = NULL;
             SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
@@ -3831,9 +3815,7 @@ BEGIN
                 WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  R, then G                                                                          */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 3  R, then G ---------------------------------------------------------------- */
             IF @conversationKey IS NOT NULL
             BEGIN
                 BEGIN TRANSACTION;
@@ -3940,9 +3922,7 @@ BEGIN
                        WHERE sm.ConversationId = @conversationId)
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here ---- */
     IF @target = ''00000000-0000-0000-0000-000000000000''
         SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
@@ -3978,9 +3958,7 @@ BEGIN
         SET XACT_ABORT ON;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What has not landed, in its order                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  What has not landed, in its order -------------------- */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
     SELECT sm.MessageSequence, sm.MessageType, sm.Body
     FROM [etl].[SentMessage] AS sm
@@ -4013,11 +3991,7 @@ BEGIN
         SET @resends = @resends + 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
-    /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
-    /*    neither: in two halves, until one is left                                                   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Refused for a body: one message, which the rule of its type or the last number in the error''s text tells. Others that break the rule too go alone and hear for themselves. Told by neither: in two halves, until one is left ---- */
     IF @code IN (-8430, -9615, -9616)
     BEGIN
         SET @number = REVERSE(@description);
@@ -4042,10 +4016,7 @@ BEGIN
     ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  Again, after errors that say nothing against the message itself; else, positive codes too, and what was sent again twenty times, to DeadLetter ---- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
         THEN 1 ELSE 0 END;
     INSERT INTO [etl].[DeadLetter]
@@ -4122,9 +4093,7 @@ BEGIN
     IF @waitMs = 0
         RETURN 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Ours, and the side that sends: the module user may own others'' conversations too          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Ours, and the side that sends: the module user may own others'' conversations too ---- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
                        WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
@@ -4164,9 +4133,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  END, which takes G and so waits for whoever has sent on it and not committed yet ---- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
@@ -4180,9 +4147,7 @@ BEGIN
         END CONVERSATION @handle;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  What has not landed                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  What has not landed -------------------------------------------------------------- */
     EXECUTE @busy = [etl].[usp_MoveCopies]
         @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
@@ -4841,9 +4806,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N''usp_LandBatch must be called inside the transaction that received the rows.'', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
     /* Undone below: a trigger may commit what was not received, and an id that stays makes its message a repeat. */
     IF @rehearse = 1
         SAVE TRANSACTION RedialRehearsal;
@@ -4873,11 +4836,7 @@ BEGIN
         ORDER BY r.RowId;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Repeats: an id that has landed before is counted and dropped. One id after the other and   */
-    /*    in the order of the ids: readers with ids in common wait for each other and never in a     */
-    /*    circle                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Repeats: an id that has landed before is counted and dropped. One id after the other and in the order of the ids: readers with ids in common wait for each other and never in a circle ---- */
     INSERT INTO @ids (RowId, MessageId)
     SELECT r.RowId, e.MessageId
     FROM @rows AS r
@@ -4925,9 +4884,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
     BEGIN TRY
         INSERT INTO [etl].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -4947,9 +4904,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
@@ -9073,10 +9028,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''65d75525718848e65bfae1141680397eff9b164e0401f842feaae2a379794c1d''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''38048b8dbdaee70e28e8a99f1b7302ce24943eb07a7dc041717921fd0c12cb1c''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''65d75525718848e65bfae1141680397eff9b164e0401f842feaae2a379794c1d'');
+    VALUES (N''etl'', N''0.1.0'', N''38048b8dbdaee70e28e8a99f1b7302ce24943eb07a7dc041717921fd0c12cb1c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9266,7 +9221,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''65d75525718848e65bfae1141680397eff9b164e0401f842feaae2a379794c1d'', NULLIF(@changes, N''''));
+    N''38048b8dbdaee70e28e8a99f1b7302ce24943eb07a7dc041717921fd0c12cb1c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

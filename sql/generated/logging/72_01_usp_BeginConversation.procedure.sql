@@ -22,9 +22,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/logging/initiator]
             TO SERVICE N'//redial/logging/target'
@@ -43,9 +41,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N'User ''logging_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, NULL);
 

@@ -26,9 +26,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The gate. No row leads to a dialog here, so the gate's own row is what a drain waits for  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The gate. No row leads to a dialog here, so the gate's own row is what a drain waits for ---- */
     SELECT @isOpen = g.IsOpen
     FROM [logging].[Gate] AS g
         /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database's
@@ -40,9 +38,7 @@ BEGIN
     IF @isOpen = 0
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  The look-up: the handle that is remembered, if it can be sent on                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  The look-up: the handle that is remembered, if it can be sent on ----------------- */
     SET @handle = NULL;
     SELECT @handle = ce.conversation_handle
     FROM [logging].[Everlasting] AS e
@@ -65,10 +61,7 @@ BEGIN
     IF @handle IS NOT NULL
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first */
-    /*    user, who has the group; then look again                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first user, who has the group; then look again ---- */
     /* The last one is gone and some of its messages have not landed: nobody was told of its end. */
     SELECT @vanished = 1
     FROM [logging].[Everlasting] AS e
@@ -118,9 +111,7 @@ BEGIN
         RETURN 0;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  The others find it here. Only the owner of the group writes, so nobody waits       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  The others find it here. Only the owner of the group writes, so nobody waits ---- */
     UPDATE e
     SET Handle = @handle,
         ConversationId = @conversationId,

@@ -2632,9 +2632,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/logging/initiator]
             TO SERVICE N''//redial/logging/target''
@@ -2653,9 +2651,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N''User ''''logging_module'''' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''''//redial/logging/initiator'''' and its queue.'', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, NULL);
 
@@ -2701,9 +2697,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50103, N''usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.'', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The gate. No row leads to a dialog here, so the gate''s own row is what a drain waits for  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The gate. No row leads to a dialog here, so the gate''s own row is what a drain waits for ---- */
     SELECT @isOpen = g.IsOpen
     FROM [logging].[Gate] AS g
         /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database''s
@@ -2715,9 +2709,7 @@ BEGIN
     IF @isOpen = 0
         THROW 50102, N''The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.'', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  The look-up: the handle that is remembered, if it can be sent on                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  The look-up: the handle that is remembered, if it can be sent on ----------------- */
     SET @handle = NULL;
     SELECT @handle = ce.conversation_handle
     FROM [logging].[Everlasting] AS e
@@ -2740,10 +2732,7 @@ BEGIN
     IF @handle IS NOT NULL
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first */
-    /*    user, who has the group; then look again                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first user, who has the group; then look again ---- */
     /* The last one is gone and some of its messages have not landed: nobody was told of its end. */
     SELECT @vanished = 1
     FROM [logging].[Everlasting] AS e
@@ -2793,9 +2782,7 @@ BEGIN
         RETURN 0;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  The others find it here. Only the owner of the group writes, so nobody waits       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  The others find it here. Only the owner of the group writes, so nobody waits ---- */
     UPDATE e
     SET Handle = @handle,
         ConversationId = @conversationId,
@@ -2844,9 +2831,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @attempt int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: every wrong one is named, then one error is raised                               */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Inputs: every wrong one is named, then one error is raised ----------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
@@ -2874,9 +2859,7 @@ BEGIN
         THROW 50100, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Look up, send; start over when the dialog is found dead (bounded) ---------------- */
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
@@ -3471,9 +3454,7 @@ BEGIN
                        WHERE sm.ConversationId = @conversationId)
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here ---- */
     IF @target = ''00000000-0000-0000-0000-000000000000''
         SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
@@ -3509,9 +3490,7 @@ BEGIN
         SET XACT_ABORT ON;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What has not landed, in its order                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  What has not landed, in its order -------------------- */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
     SELECT sm.MessageSequence, sm.MessageType, sm.Body
     FROM [logging].[SentMessage] AS sm
@@ -3544,11 +3523,7 @@ BEGIN
         SET @resends = @resends + 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
-    /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
-    /*    neither: in two halves, until one is left                                                   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Refused for a body: one message, which the rule of its type or the last number in the error''s text tells. Others that break the rule too go alone and hear for themselves. Told by neither: in two halves, until one is left ---- */
     IF @code IN (-8430, -9615, -9616)
     BEGIN
         SET @number = REVERSE(@description);
@@ -3573,10 +3548,7 @@ BEGIN
     ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  Again, after errors that say nothing against the message itself; else, positive codes too, and what was sent again twenty times, to DeadLetter ---- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
         THEN 1 ELSE 0 END;
     INSERT INTO [logging].[DeadLetter]
@@ -3653,9 +3625,7 @@ BEGIN
     IF @waitMs = 0
         RETURN 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Ours, and the side that sends: the module user may own others'' conversations too          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Ours, and the side that sends: the module user may own others'' conversations too ---- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
                        WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
@@ -3695,9 +3665,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  END, which takes G and so waits for whoever has sent on it and not committed yet ---- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
@@ -3711,9 +3679,7 @@ BEGIN
         END CONVERSATION @handle;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  What has not landed                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  What has not landed -------------------------------------------------------------- */
     EXECUTE @busy = [logging].[usp_MoveCopies]
         @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
@@ -4377,9 +4343,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N''usp_LandBatch must be called inside the transaction that received the rows.'', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
     /* Undone below: a trigger may commit what was not received, and it comes again. */
     IF @rehearse = 1
         SAVE TRANSACTION RedialRehearsal;
@@ -4412,9 +4376,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
     BEGIN TRY
         INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
         SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
@@ -4430,9 +4392,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
@@ -8106,10 +8066,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''2c006dbc9b5f0d5ba46d8458ca4ca25d9351d8bd69020195688a763c6a05520b''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''aeb021cf1ad0d951b3acf3158ae1f36bfb213135b4d311bca48c2eb6b6cb79f1''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''2c006dbc9b5f0d5ba46d8458ca4ca25d9351d8bd69020195688a763c6a05520b'');
+    VALUES (N''logging'', N''0.1.0'', N''aeb021cf1ad0d951b3acf3158ae1f36bfb213135b4d311bca48c2eb6b6cb79f1'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8298,7 +8258,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''2c006dbc9b5f0d5ba46d8458ca4ca25d9351d8bd69020195688a763c6a05520b'', NULLIF(@changes, N''''));
+    N''aeb021cf1ad0d951b3acf3158ae1f36bfb213135b4d311bca48c2eb6b6cb79f1'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

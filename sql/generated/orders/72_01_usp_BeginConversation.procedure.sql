@@ -27,9 +27,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/orders/initiator]
             TO SERVICE N'//redial/orders/target'
@@ -48,9 +46,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N'User ''orders_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/orders/initiator'' and its queue.', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The handle into the row                                                              */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The handle into the row ------------------------------------------------------ */
         UPDATE sc
         SET Handle = @newHandle,
             ConversationId = @newId,
@@ -64,9 +60,7 @@ BEGIN
           AND sc.ConversationKey = @conversationKey
           AND sc.Handle = @rowHandle;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [orders].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
 

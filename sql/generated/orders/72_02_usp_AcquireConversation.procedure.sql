@@ -31,9 +31,7 @@ BEGIN
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  R                                                                                    */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  R ---------------------------------------------------------------------------- */
         WHILE @rowHandle IS NULL
         BEGIN
             SET @tries = @tries + 1;
@@ -51,9 +49,7 @@ BEGIN
 
             SET @rowHandle = @handle;
 
-            /* --------------------------------------------------------------------------------- */
-            /* 2  First use: the row comes before the dialog, with a placeholder that is unique    */
-            /* --------------------------------------------------------------------------------- */
+            /* ---- 2  First use: the row comes before the dialog, with a placeholder that is unique ---- */
             IF @rowHandle IS NULL
             BEGIN
                 SET @placeholder = NEWID();
@@ -82,9 +78,7 @@ BEGIN
             END;
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The gate, read after R is held: a drain closes it first and passes over R after */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The gate, read after R is held: a drain closes it first and passes over R after ---- */
         IF EXISTS (SELECT 1
                    FROM [orders].[Gate] AS g
                        WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
@@ -106,9 +100,7 @@ BEGIN
                 SET @vanished = 1;
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 5  Its time has come: we own the row, so we close it, nobody else can */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 5  Its time has come: we own the row, so we close it, nobody else can ---- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
            sending. A transaction that has sent on a dialog goes on with it: so its messages are
            in one order, whatever the dialog's age. */
@@ -155,9 +147,7 @@ BEGIN
             SET @deadHandle = @handle;      /* of no more use: begin the next one below */
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 6  First use, or a dialog of no more use: begin one in the same row                      */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 6  First use, or a dialog of no more use: begin one in the same row ---- */
         IF @placed = 1 OR @vanished = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
         BEGIN
             EXECUTE [orders].[usp_BeginConversation]

@@ -35,9 +35,7 @@ BEGIN
     IF @waitMs = 0
         RETURN 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Ours, and the side that sends: the module user may own others' conversations too          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Ours, and the side that sends: the module user may own others' conversations too ---- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
                        WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
@@ -77,9 +75,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  END, which takes G and so waits for whoever has sent on it and not committed yet ---- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target's answer, which may never come; another END would be refused (8427). */
@@ -93,9 +89,7 @@ BEGIN
         END CONVERSATION @handle;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  What has not landed                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  What has not landed -------------------------------------------------------------- */
     EXECUTE @busy = [orders].[usp_MoveCopies]
         @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;

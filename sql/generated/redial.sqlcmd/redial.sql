@@ -2618,9 +2618,7 @@ BEGIN
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/$(name)/initiator]
             TO SERVICE N''//redial/$(name)/target''
@@ -2639,9 +2637,7 @@ BEGIN
         IF @newId IS NULL
             THROW 50104, N''User ''''$(name)_module'''' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''''//redial/$(name)/initiator'''' and its queue.'', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The handle into the row                                                              */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The handle into the row ------------------------------------------------------ */
         UPDATE sc
         SET Handle = @newHandle,
             ConversationId = @newId,
@@ -2655,9 +2651,7 @@ BEGIN
           AND sc.ConversationKey = @conversationKey
           AND sc.Handle = @rowHandle;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The audit row. Only ever inserted here (see ConversationLog) ---- */
         INSERT INTO [$(name)].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
 
@@ -2716,9 +2710,7 @@ BEGIN
         THROW 50103, N''usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.'', 1;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  R                                                                                    */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  R ---------------------------------------------------------------------------- */
         WHILE @rowHandle IS NULL
         BEGIN
             SET @tries = @tries + 1;
@@ -2736,9 +2728,7 @@ BEGIN
 
             SET @rowHandle = @handle;
 
-            /* --------------------------------------------------------------------------------- */
-            /* 2  First use: the row comes before the dialog, with a placeholder that is unique    */
-            /* --------------------------------------------------------------------------------- */
+            /* ---- 2  First use: the row comes before the dialog, with a placeholder that is unique ---- */
             IF @rowHandle IS NULL
             BEGIN
                 SET @placeholder = NEWID();
@@ -2767,9 +2757,7 @@ BEGIN
             END;
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 3  The gate, read after R is held: a drain closes it first and passes over R after */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 3  The gate, read after R is held: a drain closes it first and passes over R after ---- */
         IF EXISTS (SELECT 1
                    FROM [$(name)].[Gate] AS g
                        WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
@@ -2791,9 +2779,7 @@ BEGIN
                 SET @vanished = 1;
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 5  Its time has come: we own the row, so we close it, nobody else can */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 5  Its time has come: we own the row, so we close it, nobody else can ---- */
         /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
            sending. A transaction that has sent on a dialog goes on with it: so its messages are
            in one order, whatever the dialog''s age. */
@@ -2840,9 +2826,7 @@ BEGIN
             SET @deadHandle = @handle;      /* of no more use: begin the next one below */
         END;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 6  First use, or a dialog of no more use: begin one in the same row                      */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 6  First use, or a dialog of no more use: begin one in the same row ---- */
         IF @placed = 1 OR @vanished = 1 OR @handle = @deadHandle OR @state IN (''DI'', ''DO'', ''ER'', ''CD'')
         BEGIN
             EXECUTE [$(name)].[usp_BeginConversation]
@@ -2907,9 +2891,7 @@ BEGIN
     DECLARE @error int;
     DECLARE @attempt int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: every wrong one is named, then one error is raised                               */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Inputs: every wrong one is named, then one error is raised ----------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
        types are compared byte for byte, as SEND compares them. */
     SELECT @attempt = 0,
@@ -2937,9 +2919,7 @@ BEGIN
         THROW 50100, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Look up, send; start over when the dialog is found dead (bounded) ---------------- */
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
@@ -3537,18 +3517,14 @@ BEGIN
     DECLARE @taken int = 0;
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The proof needs empty hands: no lock may be held on entry                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The proof needs empty hands: no lock may be held on entry ------------------------ */
     IF @@TRANCOUNT <> 0
         THROW 50120, N''usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.'', 1;
 
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  Handle to key, holding nothing                                                     */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 2  Handle to key, holding nothing ------------------------------------------- */
             SET @conversationKey = NULL;
             SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
@@ -3560,9 +3536,7 @@ BEGIN
                 WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  R, then G                                                                          */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 3  R, then G ---------------------------------------------------------------- */
             IF @conversationKey IS NOT NULL
             BEGIN
                 BEGIN TRANSACTION;
@@ -3589,10 +3563,7 @@ BEGIN
                 COMMIT TRANSACTION;
             END;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled).    */
-            /*    Alone and holding nothing, so it only ever takes G                                  */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled). Alone and holding nothing, so it only ever takes G ---- */
             IF @sendEndOfStream = 1
                 EXECUTE [$(name)].[usp_ArmTimer] @handle = @handle, @seconds = 3600;
 
@@ -3670,9 +3641,7 @@ BEGIN
                        WHERE sm.ConversationId = @conversationId)
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The target''s side, if it is still open. END deletes what is unread there: its copies are here ---- */
     IF @target = ''00000000-0000-0000-0000-000000000000''
         SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
@@ -3708,9 +3677,7 @@ BEGIN
         SET XACT_ABORT ON;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What has not landed, in its order                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  What has not landed, in its order -------------------- */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
     SELECT sm.MessageSequence, sm.MessageType, sm.Body
     FROM [$(name)].[SentMessage] AS sm
@@ -3743,11 +3710,7 @@ BEGIN
         SET @resends = @resends + 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body: one message, which the rule of its type or the last number in the */
-    /*    error''s text tells. Others that break the rule too go alone and hear for themselves. Told by */
-    /*    neither: in two halves, until one is left                                                   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Refused for a body: one message, which the rule of its type or the last number in the error''s text tells. Others that break the rule too go alone and hear for themselves. Told by neither: in two halves, until one is left ---- */
     IF @code IN (-8430, -9615, -9616)
     BEGIN
         SET @number = REVERSE(@description);
@@ -3772,10 +3735,7 @@ BEGIN
     ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N''Sent again 20 times, and every dialog was ended. '', @description), 3000);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself; else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  Again, after errors that say nothing against the message itself; else, positive codes too, and what was sent again twenty times, to DeadLetter ---- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
         THEN 1 ELSE 0 END;
     INSERT INTO [$(name)].[DeadLetter]
@@ -3852,9 +3812,7 @@ BEGIN
     IF @waitMs = 0
         RETURN 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Ours, and the side that sends: the module user may own others'' conversations too          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Ours, and the side that sends: the module user may own others'' conversations too ---- */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
                        WITH (NOLOCK)    /* waits for nobody: the caller may hold G */
@@ -3894,9 +3852,7 @@ BEGIN
         WITH (NOLOCK)                   /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  END, which takes G and so waits for whoever has sent on it and not committed yet ---- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
        after a plain END, a second time; WITH ERROR drops it and tells the target. One that was ended by
        hand (DO) waits for its target''s answer, which may never come; another END would be refused (8427). */
@@ -3910,9 +3866,7 @@ BEGIN
         END CONVERSATION @handle;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  What has not landed                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  What has not landed -------------------------------------------------------------- */
     EXECUTE @busy = [$(name)].[usp_MoveCopies]
         @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
@@ -4540,9 +4494,7 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N''usp_LandBatch must be called inside the transaction that received the rows.'', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
     /* Undone below: a trigger may commit what was not received, and it comes again. */
     IF @rehearse = 1
         SAVE TRANSACTION RedialRehearsal;
@@ -4575,9 +4527,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
     BEGIN TRY
         INSERT INTO [$(name)].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -4597,9 +4547,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
@@ -8496,10 +8444,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''cda2ef41c374daf2a013c0fca576e0f3190de9b14202d349c1928acde68b9474''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''97c69cc5f1bf4bec2346a28bd960ec21c2e7ed4a14f33f29fe6897fc91d8ddf4''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''cda2ef41c374daf2a013c0fca576e0f3190de9b14202d349c1928acde68b9474'');
+    VALUES (N''$(name)'', N''0.1.0'', N''97c69cc5f1bf4bec2346a28bd960ec21c2e7ed4a14f33f29fe6897fc91d8ddf4'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8574,7 +8522,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''cda2ef41c374daf2a013c0fca576e0f3190de9b14202d349c1928acde68b9474'', NULLIF(@changes, N''''));
+    N''97c69cc5f1bf4bec2346a28bd960ec21c2e7ed4a14f33f29fe6897fc91d8ddf4'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
