@@ -16,11 +16,9 @@ BEGIN
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
 
-    DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
-    DECLARE @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody);
-    DECLARE @number nvarchar(20);
-    DECLARE @from int;
-    DECLARE @to int;
+    DECLARE @body xml = TRY_CONVERT(xml, @messageBody),
+        @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody), @number nvarchar(20), @from int,
+        @to int;
 
     WITH XMLNAMESPACES ('http://schemas.microsoft.com/SQL/ServiceBroker/Error' AS ssb)
     SELECT

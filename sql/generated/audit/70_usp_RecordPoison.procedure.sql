@@ -13,9 +13,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @number int = ERROR_NUMBER();
-    DECLARE @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000);
-    DECLARE @written bit = 0;
+    DECLARE @number int = ERROR_NUMBER(), @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000),
+        @written bit = 0;
 
     WHILE @written = 0
     BEGIN

@@ -16,13 +16,10 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
+    DECLARE @rowHandle uniqueidentifier = NULL, @placeholder uniqueidentifier, @tries int = 0,
+        @state char(2) = NULL, @vanished bit = 0;
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @rowHandle uniqueidentifier = NULL;
-    DECLARE @placeholder uniqueidentifier;
-    DECLARE @tries int = 0;
     DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
-    DECLARE @state char(2) = NULL;
-    DECLARE @vanished bit = 0;
     DECLARE @sent bigint;
     DECLARE @endsUtc datetime;
     DECLARE @sentBy bigint;             /* the transaction that sent on it last */

@@ -18,9 +18,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @taken int = 0;
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @conversationKey nvarchar(200), @taken int = 0, @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ---- 1  The proof needs empty hands: no lock may be held on entry ------------------------ */
     IF @@TRANCOUNT <> 0

@@ -21,20 +21,14 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
 
-    DECLARE @state char(2);
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    DECLARE @newHandle uniqueidentifier;
-    DECLARE @earlier uniqueidentifier = @handle;
+    DECLARE @state char(2), @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @newHandle uniqueidentifier, @earlier uniqueidentifier = @handle,
+        @rows [audit].[ReceivedBatch], @rowCount int;
     DECLARE @resends int = 0;           /* how often these messages were sent again already */
-    DECLARE @rows [audit].[ReceivedBatch];
-    DECLARE @rowCount int;
     DECLARE @bad TABLE (RowId int NOT NULL PRIMARY KEY, IsDead bit NOT NULL);   /* the refused one, and what goes alone */
+    DECLARE @sent int, @alone int, @left int, @goesOn bit;
     DECLARE @number nvarchar(3000);     /* the last one in the error's text */
     DECLARE @most int;                  /* on one dialog */
-    DECLARE @sent int;
-    DECLARE @alone int;
-    DECLARE @left int;
-    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 

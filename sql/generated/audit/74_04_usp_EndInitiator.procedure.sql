@@ -16,9 +16,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @left int = 0;
+    DECLARE @left int = 0, @description nvarchar(3000);
     DECLARE @code int = 0;              /* of an Error message; 0 for EndDialog; NULL unreadable */
-    DECLARE @description nvarchar(3000);
     DECLARE @copies int;                /* that have not landed; counted to one above the limit */
 
     IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'

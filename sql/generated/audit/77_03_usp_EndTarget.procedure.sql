@@ -16,8 +16,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @code int = NULL;
-    DECLARE @description nvarchar(3000);
+    DECLARE @code int = NULL, @description nvarchar(3000);
     DECLARE @initiator uniqueidentifier = NULL;
 
     IF @errorBody IS NOT NULL

@@ -16,11 +16,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @handle uniqueidentifier;
-    DECLARE @conversationId uniqueidentifier;
+    DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [audit].[ReceivedBatch];
     DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
-    DECLARE @rows [audit].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
     WHILE ISNULL(@several, @single) IS NULL

@@ -17,13 +17,11 @@ BEGIN
     /* No key, and NULLs: nothing is promised of queuing_order or a system message; types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
+    DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
+        @errorBody varbinary(max);
     DECLARE @rows [audit].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
-    DECLARE @handle uniqueidentifier;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
-    DECLARE @errorBody varbinary(max);
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */

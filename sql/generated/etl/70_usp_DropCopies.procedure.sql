@@ -17,12 +17,9 @@ BEGIN
     SET XACT_ABORT OFF;
 
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
-    DECLARE @row int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
+    DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
+        @message nvarchar(2048);
     DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
-    DECLARE @message nvarchar(2048);
 
     /* By key, one after the other: a range would ask for a key that a sender is just writing. */
     DELETE sm

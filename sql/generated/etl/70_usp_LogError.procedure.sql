@@ -11,8 +11,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @number int = ERROR_NUMBER();
-    DECLARE @line int = ERROR_LINE();
+    DECLARE @number int = ERROR_NUMBER(), @line int = ERROR_LINE();
     SET @message = ISNULL(@message, ERROR_MESSAGE());
 
     BEGIN TRY

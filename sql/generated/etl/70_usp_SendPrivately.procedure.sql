@@ -19,12 +19,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
 
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @row int = 0;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @last int = 0;
-    DECLARE @state char(2);
+    DECLARE @conversationId uniqueidentifier, @row int = 0, @messageType nvarchar(256),
+        @body varbinary(max), @last int = 0, @state char(2);
 
     IF @@TRANCOUNT = 0
         THROW 50124, N'usp_SendPrivately must be called inside the transaction that takes the messages from where they are.', 1;

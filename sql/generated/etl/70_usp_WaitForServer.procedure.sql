@@ -15,10 +15,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 5;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 5, @delay char(8),
+        @message nvarchar(4000);
 
     WAITFOR DELAY '00:00:05';
     WHILE 1 = 1

@@ -14,8 +14,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
     DECLARE @timeout int = NULL;
 
     /* What had not landed of a dialog that is gone is sent again by usp_ResendStranded, which the

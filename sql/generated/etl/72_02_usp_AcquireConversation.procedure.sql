@@ -19,20 +19,15 @@ BEGIN
 
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     /* Sessions start at different slots, so that they seldom meet; the number is a key of four digits. */
+    DECLARE @slot nvarchar(200) = NULL, @rowHandle uniqueidentifier, @busy int, @state char(2) = NULL,
+        @vanished bit = 0;
     DECLARE @start nvarchar(200) = RIGHT(CONCAT(N'000', CONVERT(nvarchar(5), @@SPID % 16 + 1)), 4);
-    DECLARE @slot nvarchar(200) = NULL;
     DECLARE @ours nvarchar(200) = NULL; /* the slot this transaction took with an earlier message */
-    DECLARE @rowHandle uniqueidentifier;
     DECLARE @begunUtc datetime2(3);     /* NULL: the slot has no dialog, its Handle is a placeholder */
-    DECLARE @busy int;
-    DECLARE @state char(2) = NULL;
-    DECLARE @vanished bit = 0;
     DECLARE @sent bigint;
     DECLARE @endsUtc datetime;
     DECLARE @sentBy bigint;             /* the transaction that sent on it last */
-    DECLARE @messages bigint;
-    DECLARE @recycleAtUtc datetime2(3);
-    DECLARE @recycleAtMessages bigint;
+    DECLARE @messages bigint, @recycleAtUtc datetime2(3), @recycleAtMessages bigint;
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;

@@ -13,15 +13,11 @@ BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
 
-    DECLARE @handle uniqueidentifier;
+    DECLARE @handle uniqueidentifier, @code int, @description nvarchar(3000), @allowResend bit;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @allowResend bit;
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
     DECLARE @busy int;
-    DECLARE @attempts int;
-    DECLARE @stays int = 0;
+    DECLARE @attempts int, @stays int = 0;
 
     IF @@TRANCOUNT <> 0
         THROW 50127, N'usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.', 1;

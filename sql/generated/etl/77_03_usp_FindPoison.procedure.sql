@@ -18,14 +18,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @left int;
+    DECLARE @left int, @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
+        @tried int = 0, @failed int = 0;
     DECLARE @queueId int = OBJECT_ID(N'[etl].[TargetQueue]');
-    DECLARE @row int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @tried int = 0;
-    DECLARE @failed int = 0;
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
 
     IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))

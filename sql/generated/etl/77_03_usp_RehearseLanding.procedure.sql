@@ -18,10 +18,8 @@ BEGIN
 
     DECLARE @copies int;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 0;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8),
+        @message nvarchar(4000);
 
     WHILE 1 = 1
     BEGIN

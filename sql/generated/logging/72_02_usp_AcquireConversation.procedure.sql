@@ -18,10 +18,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @isOpen bit = NULL;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @other uniqueidentifier = NULL;
-    DECLARE @vanished bit = 0;
+    DECLARE @isOpen bit = NULL, @conversationId uniqueidentifier, @other uniqueidentifier = NULL,
+        @vanished bit = 0;
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;

@@ -13,12 +13,9 @@ BEGIN
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @handle uniqueidentifier;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @sequence bigint;
-    DECLARE @body varbinary(max);
+    DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
+        @poisoned bit;
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
-    DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
     DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
     DECLARE @stays int = 0;             /* 1: one that was not is still there */

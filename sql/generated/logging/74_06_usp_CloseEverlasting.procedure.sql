@@ -17,8 +17,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
-    DECLARE @handle uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @last uniqueidentifier;
+    DECLARE @handle uniqueidentifier = '00000000-0000-0000-0000-000000000000';
 
     IF @@TRANCOUNT <> 0
         THROW 50122, N'usp_CloseEverlasting must be called outside a transaction: it waits for senders to finish.', 1;

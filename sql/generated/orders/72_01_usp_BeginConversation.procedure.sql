@@ -14,8 +14,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
     /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
        fresh GUID are 0..65535 and never negative. */
     DECLARE @timeout int = 3600

@@ -24,17 +24,11 @@ BEGIN
        before its first send, or its own next statement may fail with 3951. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @ownsTransaction bit;
-    DECLARE @callerAborts bit;
-    DECLARE @errors nvarchar(4000);
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @ownsTransaction bit, @callerAborts bit, @errors nvarchar(4000),
+        @conversationKey nvarchar(200), @handle uniqueidentifier, @deadHandle uniqueidentifier;
     DECLARE @sentBy bigint;             /* the transaction that sent on it last */
-    DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint;
-    DECLARE @error int;
-    DECLARE @attempt int;
+    DECLARE @body varbinary(max), @keySequence bigint;
+    DECLARE @error int, @attempt int;
 
     /* ---- 1  Inputs: every wrong one is named, then one error is raised ----------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of

@@ -23,12 +23,9 @@ BEGIN
     SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    DECLARE @conversationId uniqueidentifier, @state char(2), @sent bigint, @resent bigint,
+        @deadLettered bigint;
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @sent bigint;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
 
     /* Inside of its RECEIVE, where nothing may wait: it calls again when it has committed that. */

@@ -22,18 +22,11 @@ BEGIN
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
         SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
+    DECLARE @sentUtc datetime2(3), @handle uniqueidentifier, @state char(2), @code int,
+        @description nvarchar(3000), @resend bit, @busy int, @copies bigint, @tooLarge int = 0;
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
-    DECLARE @sentUtc datetime2(3);
-    DECLARE @handle uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @resend bit;
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
-    DECLARE @busy int;
     DECLARE @found int;                 /* 1, then the number of a dialog in the list */
-    DECLARE @copies bigint;
-    DECLARE @tooLarge int = 0;
     DECLARE @target uniqueidentifier;
     DECLARE @stranded TABLE (RowId int IDENTITY, ConversationId uniqueidentifier NOT NULL, Handle uniqueidentifier NULL, State char(2) NULL,
         Code int NULL, Reason nvarchar(3000) NULL, Target uniqueidentifier NULL, PRIMARY KEY (ConversationId, RowId));

@@ -19,9 +19,7 @@ BEGIN
     SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
 
     DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
-    DECLARE @id int;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @result int;
+    DECLARE @id int, @handle uniqueidentifier, @result int;
 
     SELECT @passes = 0, @recycled = 0, @left = NULL;
     WHILE 1 = 1

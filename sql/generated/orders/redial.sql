@@ -2357,12 +2357,9 @@ BEGIN
     SET XACT_ABORT OFF;
 
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
-    DECLARE @row int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
+    DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
+        @message nvarchar(2048);
     DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
-    DECLARE @message nvarchar(2048);
 
     /* By key, one after the other: a range would ask for a key that a sender is just writing. */
     DELETE sm
@@ -2426,8 +2423,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @number int = ERROR_NUMBER();
-    DECLARE @line int = ERROR_LINE();
+    DECLARE @number int = ERROR_NUMBER(), @line int = ERROR_LINE();
     SET @message = ISNULL(@message, ERROR_MESSAGE());
 
     BEGIN TRY
@@ -2460,11 +2456,9 @@ BEGIN
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
 
-    DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
-    DECLARE @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody);
-    DECLARE @number nvarchar(20);
-    DECLARE @from int;
-    DECLARE @to int;
+    DECLARE @body xml = TRY_CONVERT(xml, @messageBody),
+        @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody), @number nvarchar(20), @from int,
+        @to int;
 
     WITH XMLNAMESPACES (''http://schemas.microsoft.com/SQL/ServiceBroker/Error'' AS ssb)
     SELECT
@@ -2503,9 +2497,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @number int = ERROR_NUMBER();
-    DECLARE @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000);
-    DECLARE @written bit = 0;
+    DECLARE @number int = ERROR_NUMBER(), @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000),
+        @written bit = 0;
 
     WHILE @written = 0
     BEGIN
@@ -2593,12 +2586,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
 
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @row int = 0;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @last int = 0;
-    DECLARE @state char(2);
+    DECLARE @conversationId uniqueidentifier, @row int = 0, @messageType nvarchar(256),
+        @body varbinary(max), @last int = 0, @state char(2);
 
     IF @@TRANCOUNT = 0
         THROW 50124, N''usp_SendPrivately must be called inside the transaction that takes the messages from where they are.'', 1;
@@ -2677,10 +2666,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 5;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 5, @delay char(8),
+        @message nvarchar(4000);
 
     WAITFOR DELAY ''00:00:05'';
     WHILE 1 = 1
@@ -2734,8 +2721,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
     /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
        fresh GUID are 0..65535 and never negative. */
     DECLARE @timeout int = 3600
@@ -2824,13 +2810,10 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
+    DECLARE @rowHandle uniqueidentifier = NULL, @placeholder uniqueidentifier, @tries int = 0,
+        @state char(2) = NULL, @vanished bit = 0;
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
-    DECLARE @rowHandle uniqueidentifier = NULL;
-    DECLARE @placeholder uniqueidentifier;
-    DECLARE @tries int = 0;
     DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
-    DECLARE @state char(2) = NULL;
-    DECLARE @vanished bit = 0;
     DECLARE @sent bigint;
     DECLARE @endsUtc datetime;
     DECLARE @sentBy bigint;             /* the transaction that sent on it last */
@@ -3008,17 +2991,11 @@ BEGIN
        before its first send, or its own next statement may fail with 3951. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @ownsTransaction bit;
-    DECLARE @callerAborts bit;
-    DECLARE @errors nvarchar(4000);
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @ownsTransaction bit, @callerAborts bit, @errors nvarchar(4000),
+        @conversationKey nvarchar(200), @handle uniqueidentifier, @deadHandle uniqueidentifier;
     DECLARE @sentBy bigint;             /* the transaction that sent on it last */
-    DECLARE @body varbinary(max);
-    DECLARE @keySequence bigint;
-    DECLARE @error int;
-    DECLARE @attempt int;
+    DECLARE @body varbinary(max), @keySequence bigint;
+    DECLARE @error int, @attempt int;
 
     /* ---- 1  Inputs: every wrong one is named, then one error is raised ----------------------- */
     /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
@@ -3678,9 +3655,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @taken int = 0;
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @conversationKey nvarchar(200), @taken int = 0, @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ---- 1  The proof needs empty hands: no lock may be held on entry ------------------------ */
     IF @@TRANCOUNT <> 0
@@ -3777,20 +3752,14 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
 
-    DECLARE @state char(2);
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    DECLARE @newHandle uniqueidentifier;
-    DECLARE @earlier uniqueidentifier = @handle;
+    DECLARE @state char(2), @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @newHandle uniqueidentifier, @earlier uniqueidentifier = @handle,
+        @rows [orders].[ReceivedBatch], @rowCount int;
     DECLARE @resends int = 0;           /* how often these messages were sent again already */
-    DECLARE @rows [orders].[ReceivedBatch];
-    DECLARE @rowCount int;
     DECLARE @bad TABLE (RowId int NOT NULL PRIMARY KEY, IsDead bit NOT NULL);   /* the refused one, and what goes alone */
+    DECLARE @sent int, @alone int, @left int, @goesOn bit;
     DECLARE @number nvarchar(3000);     /* the last one in the error''s text */
     DECLARE @most int;                  /* on one dialog */
-    DECLARE @sent int;
-    DECLARE @alone int;
-    DECLARE @left int;
-    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
@@ -3965,12 +3934,9 @@ BEGIN
     SET ROWCOUNT 0;                     /* a caller''s would cut what is accounted for */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    DECLARE @conversationId uniqueidentifier, @state char(2), @sent bigint, @resent bigint,
+        @deadLettered bigint;
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @sent bigint;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
 
     /* Inside of its RECEIVE, where nothing may wait: it calls again when it has committed that. */
@@ -4084,9 +4050,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @left int = 0;
+    DECLARE @left int = 0, @description nvarchar(3000);
     DECLARE @code int = 0;              /* of an Error message; 0 for EndDialog; NULL unreadable */
-    DECLARE @description nvarchar(3000);
     DECLARE @copies int;                /* that have not landed; counted to one above the limit */
 
     IF @messageType = N''http://schemas.microsoft.com/SQL/ServiceBroker/Error''
@@ -4152,15 +4117,11 @@ BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
 
-    DECLARE @handle uniqueidentifier;
+    DECLARE @handle uniqueidentifier, @code int, @description nvarchar(3000), @allowResend bit;
     DECLARE @last uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @allowResend bit;
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
     DECLARE @busy int;
-    DECLARE @attempts int;
-    DECLARE @stays int = 0;
+    DECLARE @attempts int, @stays int = 0;
 
     IF @@TRANCOUNT <> 0
         THROW 50127, N''usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.'', 1;
@@ -4237,18 +4198,11 @@ BEGIN
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
         SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
 
+    DECLARE @sentUtc datetime2(3), @handle uniqueidentifier, @state char(2), @code int,
+        @description nvarchar(3000), @resend bit, @busy int, @copies bigint, @tooLarge int = 0;
     DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
-    DECLARE @sentUtc datetime2(3);
-    DECLARE @handle uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @resend bit;
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
-    DECLARE @busy int;
     DECLARE @found int;                 /* 1, then the number of a dialog in the list */
-    DECLARE @copies bigint;
-    DECLARE @tooLarge int = 0;
     DECLARE @target uniqueidentifier;
     DECLARE @stranded TABLE (RowId int IDENTITY, ConversationId uniqueidentifier NOT NULL, Handle uniqueidentifier NULL, State char(2) NULL,
         Code int NULL, Reason nvarchar(3000) NULL, Target uniqueidentifier NULL, PRIMARY KEY (ConversationId, RowId));
@@ -4428,12 +4382,9 @@ BEGIN
     SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @handle uniqueidentifier;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @sequence bigint;
-    DECLARE @body varbinary(max);
+    DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
+        @poisoned bit;
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
-    DECLARE @poisoned bit;
     DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
     DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
     DECLARE @stays int = 0;             /* 1: one that was not is still there */
@@ -4651,10 +4602,7 @@ BEGIN
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
-    DECLARE @row int;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
+    DECLARE @row int, @sequence bigint, @messageType nvarchar(256), @body varbinary(max);
 
     IF @@TRANCOUNT = 0
         THROW 50212, N''usp_LandBatch must be called inside the transaction that received the rows.'', 1;
@@ -4761,8 +4709,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @code int = NULL;
-    DECLARE @description nvarchar(3000);
+    DECLARE @code int = NULL, @description nvarchar(3000);
     DECLARE @initiator uniqueidentifier = NULL;
 
     IF @errorBody IS NOT NULL
@@ -4830,14 +4777,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @left int;
+    DECLARE @left int, @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
+        @tried int = 0, @failed int = 0;
     DECLARE @queueId int = OBJECT_ID(N''[orders].[TargetQueue]'');
-    DECLARE @row int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @tried int = 0;
-    DECLARE @failed int = 0;
     DECLARE @waits bit = 0;             /* 1: the first row meets the server''s set-up */
 
     IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
@@ -4916,11 +4858,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @handle uniqueidentifier;
-    DECLARE @conversationId uniqueidentifier;
+    DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [orders].[ReceivedBatch];
     DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
-    DECLARE @rows [orders].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
     WHILE ISNULL(@several, @single) IS NULL
@@ -5045,10 +4985,8 @@ BEGIN
 
     DECLARE @copies int;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 0;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8),
+        @message nvarchar(4000);
 
     WHILE 1 = 1
     BEGIN
@@ -5141,13 +5079,11 @@ BEGIN
     /* No key, and NULLs: nothing is promised of queuing_order or a system message; types may be dropped. */
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
+    DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
+        @errorBody varbinary(max);
     DECLARE @rows [orders].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
-    DECLARE @handle uniqueidentifier;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @state char(2);
     DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender''s side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
-    DECLARE @errorBody varbinary(max);
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
@@ -5410,9 +5346,7 @@ BEGIN
     SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
 
     DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
-    DECLARE @id int;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @result int;
+    DECLARE @id int, @handle uniqueidentifier, @result int;
 
     SELECT @passes = 0, @recycled = 0, @left = NULL;
     WHILE 1 = 1
@@ -8669,10 +8603,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''51b2792f0a7be4981d451b50f8c69e5613ec3c5c17ae621869a268a1f3035b5f''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''0bbb59482f92ba12c42f76405e726a06a891a99c6d4822f3fb4a8a27b7eb1e5c''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''51b2792f0a7be4981d451b50f8c69e5613ec3c5c17ae621869a268a1f3035b5f'');
+    VALUES (N''orders'', N''0.1.0'', N''0bbb59482f92ba12c42f76405e726a06a891a99c6d4822f3fb4a8a27b7eb1e5c'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8859,7 +8793,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''51b2792f0a7be4981d451b50f8c69e5613ec3c5c17ae621869a268a1f3035b5f'', NULLIF(@changes, N''''));
+    N''0bbb59482f92ba12c42f76405e726a06a891a99c6d4822f3fb4a8a27b7eb1e5c'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
