@@ -6,9 +6,8 @@ CREATE OR ALTER PROCEDURE [audit].[usp_ArmTimer]
     @seconds int
 AS
 /* Redial 0.1.0, configuration audit */
-/* Sets the conversation timer where it can be set. Takes G and nothing else.
-   It may be refused: the dialog is gone (8426), has ended (8458), or would outlive its lifetime (8410).
-   Each of these comes with an EndDialog or Error message that ends the dialog, so no timer is needed. */
+/* Sets the conversation timer where it can be set. Takes G and nothing else. Refused where the dialog is gone
+   (8426), has ended (8458) or would outlive its lifetime (8410): a message then ends it, so none is needed. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a refusal must not doom the RECEIVE around it */

@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_DropCopies]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* kept in ErrorLog */
+    @handle uniqueidentifier,           /* for ErrorLog */
     @rows [audit].[ReceivedBatch] READONLY   /* what has been accounted for */
 AS
 /* Redial 0.1.0, configuration audit */
@@ -19,9 +19,9 @@ BEGIN
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
     DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @message nvarchar(2048);
-    DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
+    DECLARE @first bigint = NULL;       /* the first without a copy of its number */
 
-    /* By key, one after the other: a range would ask for a key that a sender is just writing. */
+    /* By key, one by one: a range may meet a sender's new key. */
     DELETE sm
     OUTPUT r.RowId INTO @found (RowId)
     FROM @rows AS r

@@ -84,11 +84,8 @@ BEGIN
                     BREAK;
 
                 SET @handle = NULL;
-                EXECUTE [audit].[usp_AcquireConversation]
-                    @conversationKey = @conversationKey,
-                    @deadHandle = @deadHandle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
+                EXECUTE [audit].[usp_AcquireConversation] @conversationKey = @conversationKey, @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction, @handle = @handle OUTPUT;
 
                 UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
             END;

@@ -6,19 +6,18 @@ CREATE OR ALTER PROCEDURE [audit].[usp_EndInitiator]
     @messageType nvarchar(256),
     @sequence bigint,
     @body varbinary(max),
-    @inside bit                         /* 0: only write down what the message said; end nothing in here */
+    @inside bit                         /* 0: end nothing here, only write it down */
 AS
 /* Redial 0.1.0, configuration audit */
-/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: ends a
-   dialog that has left nothing behind, under G, and waits for nobody. Returns 0; or 1, and what the message said
-   is written down and the dialog stays, for usp_ResendLeft: to end the target's side may mean to wait, and an
-   error inside of a RECEIVE is a message rolled back. */
+/* The answer to EndDialog and Error, in the transaction that has received it: ends a dialog that has left
+   nothing behind, under G, waiting for nobody. Returns 0; or 1: what the message said is written down and the
+   dialog stays for usp_ResendLeft, since ending the target may wait. */
 BEGIN
     SET NOCOUNT ON;
 
     DECLARE @left int = 0, @description nvarchar(3000);
-    DECLARE @code int = 0;              /* of an Error message; 0 for EndDialog; NULL unreadable */
-    DECLARE @copies int;                /* that have not landed; counted to one above the limit */
+    DECLARE @code int = 0;              /* of an Error message; 0: EndDialog; NULL: unreadable */
+    DECLARE @copies int;                /* not landed; counted to one above the limit */
 
     IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
         EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
@@ -26,30 +25,25 @@ BEGIN
 
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
-          FROM sys.conversation_endpoints AS ce
-              WITH (NOLOCK)             /* our own endpoint, under G */
-          INNER JOIN [audit].[SentMessage] AS sm
-              WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)       /* our own endpoint, under G */
+          INNER JOIN [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)    /* a size, no decision on a row */
               ON sm.ConversationId = ce.conversation_id
           WHERE ce.conversation_handle = @handle) AS p;
 
     IF @inside = 0 OR @copies > 0 OR ISNULL(@code, -1) < 0
     BEGIN
         UPDATE cl
-        SET Code = @code,
-            Reason = @description
-        FROM [audit].[ConversationLog] AS cl
-            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+        SET Code = @code, Reason = @description
+        FROM [audit].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
         WHERE cl.Handle = @handle;
         SET @left = @@ROWCOUNT;
     END;
 
-    /* No row: not ours, and refused here, inside of the RECEIVE: so that its message is kept. */
+    /* No row: not ours, refused here, so that its message is kept. */
     IF @left = 0
         EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
 
-    /* All of a dialog goes in one transaction: a very large one fills the log and rolls back for hours. So
-       that is left to somebody who has looked at the log first. */
+    /* A very large one fills the log: for somebody who has looked first. */
     IF @copies > 100000
     BEGIN
         SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [audit].[usp_ResendPending] @handle = ''',
@@ -58,14 +52,11 @@ BEGIN
             @handle = @handle, @sequence = @sequence, @message = @description;
     END
     ELSE IF @left = 1
-    BEGIN
-        /* The mark: 0 attempts blame nothing. It goes with the dialog, in one transaction. */
+        /* The mark: 0 attempts blame nothing. It goes with the dialog. */
         INSERT INTO [audit].[PoisonAttempt] (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc)
         SELECT @handle, -4, N'usp_ResendLeft', 0, SYSUTCDATETIME()
         WHERE NOT EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK)   /* one row, under G */
                           WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft');
-    END;
-
     RETURN @left;
 END;
 GO

@@ -5,11 +5,9 @@ CREATE OR ALTER PROCEDURE [audit].[usp_TakeTurn]
     @take bit                           /* 1: wait for the turn, 10 seconds at most; 0: give it back */
 AS
 /* Redial 0.1.0, configuration audit */
-/* The turn to roll back. A reader keeps it until it has committed something: readers that meet doomed rows
-   together would reach five rollbacks in a row, and the queue would go off. The session's lock, for
-   it outlives the rollback. Of the module user: for a lock of everybody's (public) anybody could ask.
-   Returns 0 or more with the turn, -1 without: refused or timed out, and then on without it. Not asked for
-   after a deadlock: the others wait for what is held here. */
+/* The turn to roll back, kept until something is committed: readers that meet doomed rows together would reach
+   five rollbacks in a row. The session's lock outlives a rollback; of the module user, so that nobody
+   else may ask. Returns 0 or more with the turn, -1 without it: refused or timed out, and then on without. */
 BEGIN
     SET NOCOUNT ON;
 

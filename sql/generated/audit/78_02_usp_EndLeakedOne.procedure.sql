@@ -37,12 +37,11 @@ BEGIN
     IF @action = N'END ALONE'
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [audit].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [audit].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
     END;
 

@@ -95,12 +95,11 @@ Example: EXECUTE [audit].[usp_Resend] @reason = N''somebody ended dialogs'', @Wh
                 BREAK;
             SELECT @dialogsSeen = @dialogsSeen + 1, @initiator = NULL;
             SELECT @initiator = cl.Handle
-            FROM [audit].[ConversationLog] AS cl
-                WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+            FROM [audit].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
             WHERE cl.ConversationId = @conversationId;
             IF @initiator IS NULL                      /* its row was deleted by hand */
                 SELECT @initiator = ce.conversation_handle
-                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                 WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
 
             /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */

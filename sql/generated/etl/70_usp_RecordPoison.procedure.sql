@@ -8,8 +8,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_RecordPoison]
     @attempts int = 1                   /* how many rollbacks to count */
 AS
 /* Redial 0.1.0, configuration etl */
-/* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
-   after the rollback, so the count outlives it. */
+/* Counts rollbacks against one queue row, after the rollback: so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -19,16 +18,10 @@ BEGIN
     WHILE @written = 0
     BEGIN
         UPDATE pa
-        SET Attempts = pa.Attempts + @attempts,
-            LastUtc = SYSUTCDATETIME(),
-            ErrorNumber = @number,
-            ErrorMessage = @message
+        SET Attempts = pa.Attempts + @attempts, LastUtc = SYSUTCDATETIME(), ErrorNumber = @number, ErrorMessage = @message
         FROM [etl].[PoisonAttempt] AS pa
-            /* This row: a scan would wait for one of a reader that waits for our turn. */
-            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
-        WHERE pa.ConversationHandle = @handle
-          AND pa.MessageSequence = @sequence
-          AND pa.MessageType = @messageType;
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)   /* a scan would wait for who waits for us */
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
@@ -41,7 +34,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             IF ERROR_NUMBER() <> 2627 OR XACT_STATE() = -1
-                THROW;                  /* 2627: another reader recorded it first; count on */
+                THROW;                  /* 2627: another reader was first */
         END CATCH;
     END;
 

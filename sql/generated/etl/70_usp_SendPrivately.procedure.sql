@@ -3,17 +3,16 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_SendPrivately]
     @messages [etl].[ReceivedBatch] READONLY,   /* sent in the order of RowId, byte for byte */
-    @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
-    @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
-    @most int = NULL,                   /* only the first so many, and none behind one that is refused; NULL: all of them */
+    @resendOf uniqueidentifier,         /* for ConversationLog: whose they were */
+    @reason nvarchar(3000) = NULL,      /* for ConversationLog */
+    @most int = NULL,                   /* only the first so many, none behind a refused one; NULL: all */
     @sent int = NULL OUTPUT,            /* how many went out on it */
     @handle uniqueidentifier OUTPUT
 AS
 /* Redial 0.1.0, configuration etl */
-/* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
-   sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
-   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
-   A server may look at a body while it is being sent, and then the next SEND is refused (8429):
+/* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else sends on
+   it, and its EndOfStream follows at once. If it fails too, its own Error comes back to us. Called inside a
+   transaction. Locks: the group of the new dialog. A server may refuse a body only behind its SEND (8429):
    with @most the refused message is the last one here, and what is behind it the caller's to send. */
 BEGIN
     SET NOCOUNT ON;
@@ -27,14 +26,12 @@ BEGIN
 
     SELECT @handle = NULL, @sent = 0;
     BEGIN DIALOG CONVERSATION @handle
-        FROM SERVICE [//redial/etl/initiator]
-        TO SERVICE N'//redial/etl/target'
+        FROM SERVICE [//redial/etl/initiator] TO SERVICE N'//redial/etl/target'
         ON CONTRACT [//redial/etl/contract]
         WITH LIFETIME = 604800, ENCRYPTION = OFF;
 
     SELECT @conversationId = ce.conversation_id
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own row, just made */
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own row, just made */
     WHERE ce.conversation_handle = @handle;
 
     WHILE ISNULL(@most, @sent + 1) > @sent
@@ -57,10 +54,7 @@ BEGIN
 
         SELECT @sent += 1, @last = @row;
         IF @most IS NOT NULL
-            SELECT @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G */
-            WHERE ce.conversation_handle = @handle;
+            SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle;
         IF @state NOT IN ('SO', 'CO')
             BREAK;
     END;

@@ -26,7 +26,7 @@ BEGIN
     DECLARE @begunUtc datetime2(3);     /* NULL: the slot has no dialog, its Handle is a placeholder */
     DECLARE @sent bigint;
     DECLARE @endsUtc datetime;
-    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
+    DECLARE @sentBy bigint;             /* the transaction that sent last */
     DECLARE @messages bigint, @recycleAtUtc datetime2(3), @recycleAtMessages bigint;
 
     IF @@TRANCOUNT = 0
@@ -108,10 +108,7 @@ BEGIN
     SELECT @rowHandle = @handle, @conversationKey = @slot;
 
     /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after -- */
-    IF EXISTS (SELECT 1
-               FROM [etl].[Gate] AS g
-                   WITH (FORCESEEK)      /* its one row; a plain read of what is committed, R being held */
-               WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+    IF EXISTS (SELECT 1 FROM [etl].[Gate] AS g WITH (FORCESEEK) WHERE g.ConfigId = 1 AND g.IsOpen = 0)
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
     /* -- 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction. NULL is gone, and nobody was told of its end: who does not see the dialogs he
@@ -126,11 +123,8 @@ BEGIN
             SET @vanished = 1;
     END;
 
-        /* ---- 5  Its time has come: we own the row, so we close it, nobody else can ---- */
-        /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
-           sending. A transaction that has sent on a dialog goes on with it: so its messages are
-           in one order, whatever the dialog's age. A row without limits was begun under an
-           earlier configuration. */
+        /* ---- 5  Its time has come: closed by us, who own the row ---- */
+        /* Not after a dead one: that attempt is for sending. Nor where this transaction has sent: its order. */
         IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
            AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
                  AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE())
@@ -138,26 +132,18 @@ BEGIN
                       OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))))
         BEGIN
             BEGIN TRY
-                /* As for SEND itself: a dead dialog must not doom the caller's work. */
                 IF @ownsTransaction = 0
-                    SET XACT_ABORT OFF;
-
+                    SET XACT_ABORT OFF;     /* a dead dialog dooms no caller's work */
                 EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
             END TRY
             BEGIN CATCH
-                /* 8426, 8429: dead already, so nobody can or need be told. In a transaction of our
-                   own XACT_ABORT has doomed it, and usp_Send starts over. */
+                /* 8426, 8429: dead, nobody need be told; where that doomed, usp_Send starts over. */
                 IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
                 BEGIN
-                    /* Any other error: if EndOfStream went out before it, a caller who goes on must
-                       not commit a row that leads to it, or it goes out again, or a message behind it
-                       (S2). If not, the next send closes the dialog. */
+                    /* EndOfStream went out: no caller may commit a row that leads behind it (S2). */
                     IF @ownsTransaction = 0 AND XACT_STATE() = 1
-                       AND EXISTS (SELECT 1
-                                   FROM sys.conversation_endpoints AS ce
-                                       WITH (NOLOCK)    /* as above */
+                       AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                                    WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
-                    BEGIN
                         UPDATE sc                       /* the slot stays, unused */
                         SET Handle = NEWID(),
                             ConversationId = NULL,
@@ -165,21 +151,15 @@ BEGIN
                             BegunUtc = NULL,
                             RecycleAtUtc = NULL,
                             RecycleAtMessages = NULL
-                        FROM [etl].[SessionConversations] AS sc
-                            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-                        WHERE sc.ConfigId = 1
-                          AND sc.ConversationKey = @slot
-                          AND sc.Handle = @rowHandle;
-                    END;
-
+                        FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                        WHERE sc.ConfigId = 1 AND sc.ConversationKey = @slot AND sc.Handle = @rowHandle;
                     THROW;
                 END;
             END CATCH;
 
             IF @ownsTransaction = 0 AND @callerAborts = 1
                 SET XACT_ABORT ON;
-
-            SET @deadHandle = @handle;      /* of no more use: begin the next one below */
+            SET @deadHandle = @handle;      /* the next one begins below */
         END;
 
     /* -- 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced -- */

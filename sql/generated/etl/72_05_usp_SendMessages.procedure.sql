@@ -87,11 +87,8 @@ BEGIN
                     BREAK;
 
                 SET @handle = NULL;
-                EXECUTE [etl].[usp_AcquireConversation]
-                    @conversationKey = @conversationKey OUTPUT,
-                    @deadHandle = @deadHandle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
+                EXECUTE [etl].[usp_AcquireConversation] @conversationKey = @conversationKey OUTPUT, @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction, @handle = @handle OUTPUT;
 
                 UPDATE @keys SET Handle = @handle, ConversationKey = @conversationKey, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
             END;

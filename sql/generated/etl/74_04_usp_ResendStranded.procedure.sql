@@ -9,18 +9,17 @@ CREATE OR ALTER PROCEDURE [etl].[usp_ResendStranded]
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
-   that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
-   that said so was not handled to the end. First the list, then each in a transaction of its own. An error is logged
-   and the next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
+/* Ends and accounts for dialogs that have copies (SentMessage) and cannot deliver them: the initiator's side is
+   gone, or has ended or failed unhandled. First the list, a seek each, then a transaction each. An error is logged
+   and the next one follows; after five errors of one dialog its copies go to DeadLetter. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
-    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction */
+    SET ROWCOUNT 0;                     /* a caller's would cut the list */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
+        SET LOCK_TIMEOUT 10000;         /* others are stranded too */
 
     DECLARE @sentUtc datetime2(3), @handle uniqueidentifier, @state char(2), @code int,
         @description nvarchar(3000), @resend bit, @busy int, @copies bigint, @tooLarge int = 0;
@@ -54,10 +53,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
-        FROM [etl].[SentMessage] AS sm
-            /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
-               in that transaction, may not be seen below. So no sender is waited for. */
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+        FROM [etl].[SentMessage] AS sm WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)     /* one being sent is not stranded */
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
         IF @found = 0
@@ -68,22 +64,17 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
 
         SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
-        FROM [etl].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
-        SELECT @state = ce.state
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* what is done below looks again under locks */
-        WHERE ce.conversation_handle = @handle;
-
-        /* An open dialog delivers, or tells its end. */
-        IF @state IN ('SO', 'CO')
+        SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle;
+        IF @state IN ('SO', 'CO')       /* open: it delivers, or tells its end */
             CONTINUE;
 
-        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the log first. */
+        /* A very large one fills the log: for somebody who has looked first. */
         SELECT @copies = COUNT_BIG(*)
         FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
               WHERE sm.ConversationId = @conversationId) AS p;      /* a size, no decision on a row */
@@ -94,28 +85,22 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
             VALUES (@conversationId, @handle, @state, @code, @description);
     END;
 
-    /* All has landed, but its end is still to come: a reader of the target was at work on it when activation
-       came, which has written down what the message said. */
+    /* All has landed, but activation met a reader at work, and its end is still to come. */
     IF @endsToo = 1
         INSERT INTO @stranded (ConversationId, Handle, State, Code, Reason)
         SELECT ce.conversation_id, ce.conversation_handle, ce.state, cl.Code, cl.Reason
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
-        INNER JOIN [etl].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)    /* as above */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* both: looked at again under locks */
+        INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
             ON cl.Handle = ce.conversation_handle
-        WHERE ce.is_initiator = 1
-          AND ce.state IN ('DI', 'ER')
-          AND cl.EndedUtc IS NULL
+        WHERE ce.is_initiator = 1 AND ce.state IN ('DI', 'ER') AND cl.EndedUtc IS NULL
           AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
-          AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id);
+          AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id);
 
-    /* The targets of those that are gone: one look at all endpoints. No more can come: what is gone
-       delivers nothing. */
+    /* The targets of those that are gone: one look at all endpoints. */
     IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
         UPDATE s
         SET Target = ce.conversation_handle
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
         INNER JOIN @stranded AS s ON s.ConversationId = ce.conversation_id AND s.State IS NULL
         WHERE ce.is_initiator = 0
         OPTION (FORCE ORDER);           /* one pass: the table variable is sought */
@@ -141,15 +126,15 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
             BEGIN
                 EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
-                /* Its Error may be unread, and goes with it: nobody else drops the row then. */
+                /* Its Error may go unread: nobody else drops the row. */
                 EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
-            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders -- */
+            /* -- 4  Gone: its copies are nobody's -- */
             ELSE
             BEGIN
                 SELECT @busy = 0, @description = ISNULL(@description, N'Its dialog was ended by hand.');
                 BEGIN TRANSACTION;
-                /* Not by NOLOCK: one that is just being ended may yet be there again. */
+                /* Not by NOLOCK: its END may be undone. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [etl].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
                         @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000, @target = @target;
@@ -159,32 +144,27 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                     ROLLBACK TRANSACTION;
             END;
 
-            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            /* Its errors are forgotten with its copies. */
             DELETE pa
-            FROM [etl].[PoisonAttempt] AS pa
-                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            FROM [etl].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)
             WHERE pa.ConversationHandle = @conversationId
-              AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                              WHERE sm.ConversationId = @conversationId);
+              AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-
             /* 50112, 8426: somebody else has just done it. */
             IF ERROR_NUMBER() NOT IN (50112, 8426)
                 EXECUTE [etl].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
 
-            /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
-               that was waited for in vain, and the server's trouble (disk, memory); nor the next error
-               within 30 seconds, for a drain asks again and again. */
+            /* Counted, unless it is a lock or the server's trouble, or within 30 seconds: a drain asks again. */
             IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 EXECUTE [etl].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
         END CATCH;
     END;
 
-    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    /* Not in activation (@endsToo = 0): a PRINT is a line in the server's log. */
     IF @tooLarge > 0 AND @endsToo = 1
         PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
             N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');

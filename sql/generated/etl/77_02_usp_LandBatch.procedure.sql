@@ -3,17 +3,16 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* the target's; the caller has a transaction, and owns its group unless it rehearses */
+    @handle uniqueidentifier,           /* the target's; its group is the caller's, unless rehearsing */
     @rows [etl].[ReceivedBatch] READONLY,
     @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
 /* Redial 0.1.0, configuration etl */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, dropped as a repeat, or
-   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
-   rolls back. */
+   dead-lettered. Raises when the transaction is doomed or nothing can be written: its caller rolls back. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
@@ -24,21 +23,15 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
 
-    /* ---- 1  Rows known to be poison: dead-lettered unprocessed ------------------------------- */
-    /* Undone below: a trigger may commit what was not received, and an id that stays makes its message a repeat. */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed. The marks go with their rows ---- */
     IF @rehearse = 1
-        SAVE TRANSACTION RedialRehearsal;
-
-    /* The marks go with their rows, whatever becomes of those in this transaction. */
+        SAVE TRANSACTION RedialRehearsal;   /* undone below: a trigger may commit */
     DELETE pa
     OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
     INTO @marks (RowId, Attempts, ErrorNumber, ErrorMessage)
     FROM @rows AS r
-    INNER JOIN [etl].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-        AND pa.MessageType = r.MessageType;
-
+    INNER JOIN [etl].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)   /* under G: no scan */
+        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence AND pa.MessageType = r.MessageType;
     IF @@ROWCOUNT > 0
     BEGIN
         INSERT INTO @done (RowId)
@@ -46,15 +39,14 @@ BEGIN
 
         INSERT INTO [etl].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-            m.ErrorNumber, m.ErrorMessage
+        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, m.ErrorNumber, m.ErrorMessage
         FROM @rows AS r
         INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
         ORDER BY r.RowId;
     END;
 
-    /* ---- 2  Repeats: an id that has landed before is counted and dropped. One id after the other and in the order of the ids: readers with ids in common wait for each other and never in a circle ---- */
+    /* ---- 2  Repeats are counted and dropped. In the order of the ids: readers never wait in a circle ---- */
     INSERT INTO @ids (RowId, MessageId)
     SELECT r.RowId, e.MessageId
     FROM @rows AS r
@@ -78,10 +70,8 @@ BEGIN
         /* First the UPDATE: it waits for another reader's row of this id and then sees it. */
         UPDATE ib
         SET Repeats = ib.Repeats + 1
-        FROM [etl].[Inbox] AS ib
-            WITH (ROWLOCK, FORCESEEK)   /* this key; a scan would wait for every reader's */
+        FROM [etl].[Inbox] AS ib WITH (ROWLOCK, FORCESEEK)     /* this key: no scan over other readers' */
         WHERE ib.MessageId = @messageId;
-
         IF @@ROWCOUNT > 0
             INSERT INTO @done (RowId) VALUES (@row);
         ELSE
@@ -90,8 +80,7 @@ BEGIN
                 INSERT INTO [etl].[Inbox] (MessageId) VALUES (@messageId);
             END TRY
             BEGIN CATCH
-                /* Another reader was in between: a repeat too. It is not counted, for an UPDATE now
-                   could deadlock with a third reader that is here as well. */
+                /* Another reader was in between: a repeat, not counted, for an UPDATE could deadlock. */
                 IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1
                     THROW;
                 INSERT INTO @done (RowId) VALUES (@row);
@@ -102,7 +91,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ---- 3  Land the batch as one ------------------------------------------------------------ */
+    /* ---- 3  Land the batch as one ---- */
     BEGIN TRY
         INSERT INTO [etl].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -116,21 +105,18 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        /* Doomed: usp_FindPoison finds the row after the rollback. The server's trouble (disk,
-           memory, its set-up) and a lock that did not come blame no row. */
+        /* Doomed: usp_FindPoison finds the row. The server's trouble and locks blame none. */
         IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
-    /* ---- 4  It cannot land as one: row by row, each under a savepoint                                 ---- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
-            @body = r.Body
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
         FROM @rows AS r
-        WHERE r.RowId > @row
-          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        WHERE r.RowId > @row AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
@@ -146,15 +132,13 @@ BEGIN
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [etl].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
-                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body, ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
             /* It has not landed: a replay of the dead letter is no repeat. */
             SET @messageId = NULL;
             SELECT @messageId = i.MessageId FROM @ids AS i WHERE i.RowId = @row;
             IF @rehearse = 0
                 DELETE ib
-                FROM [etl].[Inbox] AS ib
-                    WITH (ROWLOCK, FORCESEEK)   /* a key this transaction has locked already */
+                FROM [etl].[Inbox] AS ib WITH (ROWLOCK, FORCESEEK)     /* locked already */
                 WHERE ib.MessageId = @messageId;
         END CATCH;
     END;

@@ -6,13 +6,12 @@ CREATE OR ALTER PROCEDURE [etl].[usp_EndTarget]
     @conversationId uniqueidentifier,
     @state char(2),                     /* of the endpoint; NULL: it is gone */
     @errorBody varbinary(max),          /* of an Error message; NULL: there was none */
-    @spared uniqueidentifier,           /* the conversation whose END has failed before, if any */
+    @spared uniqueidentifier,           /* whose END has failed before */
     @ended bit OUTPUT                   /* 1: all was sent, or the sender's side has ended */
 AS
 /* Redial 0.1.0, configuration etl */
-/* Ends the target's side of a dialog where it is over; called by usp_TargetActivation in the transaction
-   that has received and landed all of it. End first: the answer to EndOfStream is END, and EndDialog
-   tells the initiator. */
+/* Ends the target's side of a dialog that is over, in the transaction that has received and landed all of it.
+   It ends first: EndDialog tells the initiator. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -25,27 +24,22 @@ BEGIN
     IF @code > 0                        /* somebody has ended the sender's side */
         SET @ended = 1;
 
-    /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-       sides, and a sender may still have a message on the way in an open transaction. So it is
-       the sender's side that ends both, when its senders are done; unless it is gone. */
+    /* The broker's own error (a negative code) is told to both sides, and a sender's transaction may be open: the
+       sender's side ends both, unless it is gone. NOLOCK: waits for no sender. */
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [etl].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.conversation_endpoints AS ce
-                           WITH (NOLOCK)    /* waits for no sender */
-                       WHERE ce.conversation_handle = @initiator)
+        IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @initiator)
             SET @ended = 1;
     END;
 
-    /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+    /* CLOSED or gone: nothing is left to end (8426). */
     IF @ended = 0 OR ISNULL(@state, 'CD') = 'CD'
         RETURN 0;
 
@@ -57,8 +51,7 @@ BEGIN
     END;
 
     DELETE pa
-    FROM [etl].[PoisonAttempt] AS pa
-        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    FROM [etl].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* under G: no scan */
     WHERE pa.ConversationHandle = @handle;
     END CONVERSATION @handle;
 

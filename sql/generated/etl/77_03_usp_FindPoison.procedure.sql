@@ -5,15 +5,13 @@ CREATE OR ALTER PROCEDURE [etl].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
     @rows [etl].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
-    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it */
 AS
 /* Redial 0.1.0, configuration etl */
-/* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
-   row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
-   receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
-   to blame itself: what failed may not fail again when it is tried alone.
-   Returns 0; 1 the queue was switched off while the server was in trouble; 2 this conversation
-   waits for the server's set-up, and what to receive next is chosen by looking (usp_PickConversation). */
+/* After the one rollback of a doomed batch, in the CATCH of usp_TargetActivation: each row is tried alone and
+   undone, without a RECEIVE; what fails is recorded, and who receives it next dead-letters it. A batch of one is to
+   blame itself. Returns 0; 1 the queue was switched off while the server was in trouble; 2 this conversation waits
+   for the server's set-up (usp_PickConversation). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
@@ -35,8 +33,7 @@ BEGIN
         RETURN 2;
     END;
 
-    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
-       row is to blame. */
+    /* The server's own trouble, or a lock: no row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [etl].[usp_RehearseLanding] @conversationId, @handle, @rows;
@@ -45,8 +42,7 @@ BEGIN
 
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
-            @body = r.Body
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
         FROM @rows AS r
         WHERE r.RowId > @row
         ORDER BY r.RowId;
@@ -62,7 +58,7 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* Nor does the server's own trouble say anything against a row. */
+            /* The server's own trouble blames no row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;

@@ -7,12 +7,11 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReadErrorBody]
     @description nvarchar(3000) OUTPUT  /* the body itself then, as far as there is room */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it, so every conversion is a TRY_ one. A description may hold what
-   XML may not (0x01, half a surrogate pair), and then the body is read as text. */
+/* Code and description of an Error message. Only TRY_ conversions: a malformed body dooms no RECEIVE. A
+   description may hold what XML may not (0x01, half a surrogate pair): then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;
-    /* Methods of xml want these (1934). The session of a reader may have the database's defaults. */
+    /* Methods of xml want these (1934). */
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
 
@@ -36,7 +35,7 @@ BEGIN
                 N'&lt;', N'<'), N'&gt;', N'>'), N'&quot;', N'"'), N'&apos;', N''''), N'&amp;', N'&');
     END;
 
-    /* With a digit: nothing at all would be 0, which says that there was no error. */
+    /* With a digit: nothing would be 0, no error. */
     SET @code = CASE WHEN @number LIKE N'%[0-9]%' THEN TRY_CONVERT(int, @number) END;
     IF @code IS NULL
         SET @description = LEFT(CONCAT(N'An Error message without a code that can be read. ', @description, N' Its body: ',

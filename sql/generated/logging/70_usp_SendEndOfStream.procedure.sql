@@ -5,10 +5,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_SendEndOfStream]
     @handle uniqueidentifier
 AS
 /* Redial 0.1.0, configuration logging */
-/* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
-   has made sure that nobody sends on it any more, because it deleted or changed the row that led to
-   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it.
-   Takes G, then the dialog's row of ConversationLog. */
+/* Closes a dialog: the target ends it behind all before. Only for a transaction that has taken the row that led to
+   it, or began it: so it is sent once and nothing follows. Takes G, then its row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -20,16 +18,12 @@ BEGIN
     SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
 
     SELECT @sent = ce.send_sequence
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G */
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own change; R and G held: no wait */
     WHERE ce.conversation_handle = @handle;
 
-    /* The last number given went to EndOfStream; numbers start at 0. */
     UPDATE cl
-    SET EndOfStreamUtc = SYSUTCDATETIME(),
-        Messages = @sent - 1
-    FROM [logging].[ConversationLog] AS cl
-        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+    SET EndOfStreamUtc = SYSUTCDATETIME(), Messages = @sent - 1     /* the last number was EndOfStream's */
+    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 END;
 GO

@@ -24,19 +24,16 @@ BEGIN
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;
 
-    /* ---- 1  The gate. No row leads to a dialog here, so the gate's own row is what a drain waits for ---- */
+    /* ---- 1  The gate: its row is what a drain waits for ---- */
     SELECT @isOpen = g.IsOpen
     FROM [logging].[Gate] AS g
-        /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database's
-           row versioning; senders do not stop each other, who closes the gate waits for them all.
-           ROWLOCK, FORCESEEK: its one row. */
-        WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)
+        WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)   /* a share lock that stays: a drain waits for us */
     WHERE g.ConfigId = 1;
 
     IF @isOpen = 0
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* ---- 2  The look-up: the handle that is remembered, if it can be sent on ----------------- */
+    /* ---- 2  The look-up: the handle that is remembered, if it can be sent on ---- */
     SET @handle = NULL;
     SELECT @handle = ce.conversation_handle
     FROM [logging].[Everlasting] AS e

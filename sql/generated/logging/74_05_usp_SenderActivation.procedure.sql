@@ -6,54 +6,46 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Empties the initiator's queue: EndDialog and Error end it. One message per
-   transaction, and that transaction owns the conversation group only; the row R is the business of a
-   second transaction, after the first has committed. */
+   transaction, which owns the conversation group only; R is for a second transaction, behind it. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
+    SET XACT_ABORT OFF;                 /* what an error does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
         @poisoned bit;
-    DECLARE @attempts int;              /* how often this message rolled its transaction back */
-    DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
+    DECLARE @attempts int;              /* how often this message was rolled back */
+    DECLARE @inside bit = 1;            /* 0: a lock was met, end no dialog inside a RECEIVE */
     DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
     DECLARE @stays int = 0;             /* 1: one that was not is still there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
-    DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @rollbacks int = 0;         /* receives rolled back in a row */
     DECLARE @queueId int = OBJECT_ID(N'[logging].[InitiatorQueue]');
-    /* Then it leaves and is started again: nothing in it can grow for ever. */
-    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());    /* then it is started again: nothing grows for ever */
 
     WHILE @rollbacks > 0 OR @stays = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
-        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row */
+        SET @handle = NULL;             /* RECEIVE without a row leaves it alone */
         SET @phase = 0;
 
         BEGIN TRY
             /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
-
-            RECEIVE TOP (1)
-                @handle = conversation_handle,
-                @messageType = message_type_name,
-                @sequence = message_sequence_number,
-                @body = message_body
+            RECEIVE TOP (1) @handle = conversation_handle, @messageType = message_type_name, @sequence = message_sequence_number, @body = message_body
             FROM [logging].[InitiatorQueue];
 
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 SELECT @phase = 2, @stays = 0;
-                /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
-                   come. NOLOCK: it looks again. */
+                /* What is left, by a killed reader too: it stays until all is done. */
                 IF EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
                     EXECUTE @stays = [logging].[usp_ResendLeft];
 
-                /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
+                /* A timer also stands for dialogs that were ended by hand. */
                 IF @rung = 1
                 BEGIN
                     SET @rung = 0;
@@ -66,16 +58,12 @@ BEGIN
             END;
 
             SET @phase = 1;
-            SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
-            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now */
-
+            SET @sequence = ISNULL(@sequence, -1);   /* of a timer: not documented */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped */
             SET @attempts = 0;
             SELECT @attempts = pa.Attempts
-            FROM [logging].[PoisonAttempt] AS pa
-                WITH (FORCESEEK)        /* a scan would wait for other dialogs' rows, under G */
-            WHERE pa.ConversationHandle = @handle
-              AND pa.MessageSequence = @sequence
-              AND pa.MessageType = @messageType;
+            FROM [logging].[PoisonAttempt] AS pa WITH (FORCESEEK)  /* under G: no scan */
+            WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
             /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
@@ -96,15 +84,13 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 4  EndDialog, Error: end under G where all has landed. What has not is accounted for in a
-                     transaction of its own, since that may wait for others -- */
+            /* -- 4  EndDialog, Error: end under G where all has landed; else in a transaction of its own -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
                 EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @inside;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-
                 IF @left <> 0
                     EXECUTE @stays = [logging].[usp_ResendLeft];
             END
@@ -123,14 +109,10 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 9617   /* the queue is off: no news */
+                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation', @handle = @handle, @sequence = @sequence;
 
-            /* 9617, the queue is off, is somebody's decision and not news. */
-            IF ERROR_NUMBER() <> 9617
-                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                    @handle = @handle, @sequence = @sequence;
-
-            /* The server's trouble (disk, memory) or a lock, not the message's: wait until it is over, holding
-               nothing. Any other error of RECEIVE itself: leave, a loop would spin. */
+            /* The server's trouble or a lock: wait, holding nothing. RECEIVE's own error: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
@@ -142,10 +124,8 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @stays = 1;             /* what may be left is looked for before it leaves */
-
-            /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
-               the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
+            SET @stays = 1;             /* look for what is left before leaving */
+            /* A lock, or a dialog ended meanwhile, is not the message's fault, unless it goes on: five rollbacks. */
             IF @phase = 1
                 SELECT @rollbacks = @rollbacks + 1,
                     @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;

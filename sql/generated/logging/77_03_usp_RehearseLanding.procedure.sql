@@ -7,10 +7,9 @@ CREATE OR ALTER PROCEDURE [logging].[usp_RehearseLanding]
     @rows [logging].[ReceivedBatch] READONLY    /* the batch that was rolled back */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off.
-   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
-   we wait, holding nothing: a second, then longer, a minute at most.
+/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
+   off. So the batch is tried and undone until it would land; between two attempts we wait, holding
+   nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
@@ -42,12 +41,9 @@ BEGIN
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]')
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             RETURN 1;
-
         SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
         SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
         WAITFOR DELAY @delay;

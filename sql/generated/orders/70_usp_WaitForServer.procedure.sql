@@ -6,10 +6,9 @@ CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
     @queueId int                        /* the queue of the reader that waits */
 AS
 /* Redial 0.1.0, configuration orders */
-/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be
-   rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
-   again. So something is written in a transaction that is always undone, until it can be; before
-   each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
+/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be rolled
+   back too, and five in a row switch the queue off. So something is written and undone until it can be;
+   before each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
@@ -34,12 +33,9 @@ BEGIN
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = @queueId
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = @queueId AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             RETURN 1;
-
         SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
         SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
         WAITFOR DELAY @delay;

@@ -87,11 +87,8 @@ BEGIN
                     BREAK;
 
                 SET @handle = NULL;
-                EXECUTE [orders].[usp_AcquireConversation]
-                    @conversationKey = @conversationKey,
-                    @deadHandle = @deadHandle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
+                EXECUTE [orders].[usp_AcquireConversation] @conversationKey = @conversationKey, @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction, @handle = @handle OUTPUT;
 
                 SET @keySequence = ISNULL(
                     (SELECT ks.LastSequence FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* nobody else's row (F-147) */

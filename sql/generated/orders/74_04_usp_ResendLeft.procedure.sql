@@ -4,11 +4,10 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_ResendLeft]
 AS
 /* Redial 0.1.0, configuration orders */
-/* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
-   would roll back. By their marks: what a killed reader has left is the next one's. A lock that does not come
-   (a reader of the target is at work, a sender has just found the dialog dead), or the server's set-up, blames nothing, and the
-   mark stays. Any other error is counted, a reader's 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
-   marks have stayed. Raises the server's own trouble. */
+/* What usp_EndInitiator has left, by its marks: usp_ResendPending for each, with nothing around it that a failure
+   would roll back. A lock that does not come, or the server's set-up, blames nothing, and the mark stays. Any other
+   error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1: marks have
+   stayed. Raises the server's own trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
@@ -28,11 +27,8 @@ BEGIN
         SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
             @allowResend = CASE WHEN pa.Attempts < 5 THEN 1 ELSE 0 END,
             @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
-        FROM [orders].[PoisonAttempt] AS pa
-            /* READPAST: a mark that is just being written is its reader's; nobody is waited for. */
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-        INNER JOIN [orders].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)    /* written before the mark was */
+        FROM [orders].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)   /* one being written: its reader's */
+        INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)      /* written before the mark */
             ON cl.Handle = pa.ConversationHandle
         WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft'
         ORDER BY pa.ConversationHandle;
@@ -52,14 +48,11 @@ BEGIN
                 THROW;
             SET @stays = 1;
 
-            /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
-               nowhere said: so the mark stays for a while. */
+            /* 50112, 8426: somebody else is ending it, and may roll back: the mark stays a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
-                FROM [orders].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows */
-                WHERE pa.ConversationHandle = @handle
-                  AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
+                FROM [orders].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* no scan over others' rows */
+                WHERE pa.ConversationHandle = @handle AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
                 SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;

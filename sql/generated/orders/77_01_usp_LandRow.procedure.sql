@@ -13,8 +13,7 @@ AS
    Runs inside its caller's transaction; raises when the row cannot be processed. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
-
+    SET XACT_ABORT OFF;                 /* the caller undoes one row */
     INSERT INTO [orders].[Landing]
         (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
          ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)

@@ -4,13 +4,12 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_PickConversation]
     @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land */
     @single uniqueidentifier OUTPUT,    /* of this one the first message would */
-    @last uniqueidentifier = NULL OUTPUT    /* the one that was chosen last: its turn comes last */
+    @last uniqueidentifier = NULL OUTPUT    /* chosen last: its turn comes last */
 AS
 /* Redial 0.1.0, configuration orders */
-/* Chooses what to receive while a conversation waits for somebody to mend the server's set-up: RECEIVE would take
-   that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
-   landing tried and always undone; what fails for the server's sake waits (PoisonAttempt, number -3) and is tried
-   again every 15 seconds. What stands before the message that cannot land is received one by one.
+/* Chooses what to receive while a conversation waits for the server's set-up: RECEIVE would take that one again,
+   and five rollbacks switch the queue off. Holds nothing. One is looked at, its landing tried and undone; what fails
+   for the server's sake waits (PoisonAttempt, -3) and is tried again every 15 seconds.
    Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
@@ -25,14 +24,11 @@ BEGIN
     BEGIN
         IF NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
             RETURN 0;
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]')
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N'[orders].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.', 1;
 
-        /* 1  One that has waited long enough, for one reader, unless it has just tried another; else one that does
-              not wait, in turn, for somebody may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
+        /* -- 1  One that has waited long enough, for one reader; else, in turn, one that does not wait. NOLOCK: RECEIVE looks again -- */
         SET @handle = NULL;
         IF @waits = 0
             SELECT TOP (1) @handle = pa.ConversationHandle
@@ -41,8 +37,7 @@ BEGIN
             ORDER BY pa.LastUtc;
         UPDATE pa
         SET LastUtc = SYSUTCDATETIME()
-        FROM [orders].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)  /* one row, or another reader's */
+        FROM [orders].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)    /* one row, or another reader's */
         WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3
           AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
         SET @waits = @@ROWCOUNT;
@@ -64,17 +59,14 @@ BEGIN
             CONTINUE;
         END;
 
-        /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
-              takes them together */
+        /* -- 2  Would it land? A batch, else its first message; with an Error row all or nothing -- */
         SET @conversationId = NULL;
         SELECT @conversationId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* never changes */
         WHERE ce.conversation_handle = @handle;
 
-        SET @size = CASE WHEN EXISTS (SELECT 1
-                                      FROM [orders].[TargetQueue] AS q WITH (NOLOCK)
-                                      WHERE q.conversation_handle = @handle
-                                        AND q.message_type_name = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+        SET @size = CASE WHEN EXISTS (SELECT 1 FROM [orders].[TargetQueue] AS q WITH (NOLOCK)
+                                      WHERE q.conversation_handle = @handle AND q.message_type_name = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             THEN 2147483647 ELSE 100 END;
         WHILE @size > 0
         BEGIN
@@ -95,7 +87,7 @@ BEGIN
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
                 IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                    BREAK;              /* a message's own error: who receives it, and owns its group, finds whose */
+                    BREAK;              /* a message's own: who receives it finds it */
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 100 THEN 1 ELSE 0 END;
                 IF @size = 0 AND @waits = 0
@@ -105,7 +97,7 @@ BEGIN
             END CATCH;
         END;
 
-        /* A batch would land, or nothing is left: it waits no more. Its first message would: the next one at once. */
+        /* A batch would land: it waits no more. Its first message would: the next at once. */
         IF @waits = 1 AND @size >= 100
             DELETE pa
             FROM [orders].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */

@@ -6,40 +6,37 @@ WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
-   first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
-   the copies of messages that have arrived. */
+   first, always. Of senders' tables it
+   touches SentMessage only: the copies of messages that have arrived. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
+    SET LOCK_TIMEOUT 30000;             /* nobody holds messages and waits for ever */
 
-    /* No key, and NULLs: nothing is promised of queuing_order or a system message; types may be dropped. */
-    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* nothing is promised: NULLs, no key */
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
         @errorBody varbinary(max);
     DECLARE @rows [orders].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
-    DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
-    DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @ended bit;                 /* EndOfStream or the sender's end was seen */
+    DECLARE @failed bit;                /* an Error row was seen: unread ones may follow */
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
-    DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    DECLARE @careful bit;               /* 1: one waits for the server's set-up; who knows of it stays as long */
-    DECLARE @chosen uniqueidentifier;   /* the last one, of usp_PickConversation's */
-    DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
+    DECLARE @suspect uniqueidentifier;  /* rolled back: its first row comes next */
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up */
+    DECLARE @chosen uniqueidentifier;   /* usp_PickConversation's last one */
+    DECLARE @spared uniqueidentifier;   /* its END has failed: not asked again */
     DECLARE @left int;
-    DECLARE @turn int;                  /* 0 and up: this session may roll back, the others wait */
-    DECLARE @until datetime2(3);        /* then it leaves and is started again: nothing in it can grow for ever */
+    DECLARE @turn int;                  /* 0 and up: this session may roll back */
+    DECLARE @until datetime2(3);        /* then it is started again: nothing grows for ever */
 
     SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1,
         @careful = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
-        /* Something has committed since this reader's rollback: the next one's turn. */
-        IF @turn >= 0 AND @suspect IS NULL
+        IF @turn >= 0 AND @suspect IS NULL     /* something has committed: the next one's turn */
             EXECUTE @turn = [orders].[usp_TakeTurn] @take = 0;
-
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
 
@@ -48,20 +45,16 @@ BEGIN
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [orders].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
-
             IF ISNULL(@suspect, @handle) IS NULL
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold. */
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits. */
             ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [orders].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
+                FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @suspect;
             ELSE
                 RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [orders].[TargetQueue] INTO @received
-                WHERE conversation_handle = @handle;
+                FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @handle;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -70,7 +63,7 @@ BEGIN
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
                 IF @careful = 1
-                    WAITFOR DELAY '00:00:01';   /* another reader has it: a loop would spin */
+                    WAITFOR DELAY '00:00:01';   /* another reader has it: do not spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -90,9 +83,8 @@ BEGIN
                 FROM @received AS r;
 
                 /* -- 2  Land the batch -- */
-                /* The sender's copies: what is accounted for here need not be sent again. First, so that a hook
-                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
-                   sender is just writing; and by content, for the number is the sender's count. */
+                /* The sender's copies, first: a hook that commits the RECEIVE commits this. By key, for a range may
+                   meet a sender's new one; by content, for the number is the sender's count. */
                 SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
@@ -110,9 +102,7 @@ BEGIN
                 END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
-                IF NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa
-                                   WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
-                               WHERE pa.ConversationHandle = @handle)
+                IF NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (FORCESEEK) WHERE pa.ConversationHandle = @handle)
                 BEGIN
                     BEGIN TRY
                         INSERT INTO [orders].[Landing]
@@ -126,7 +116,7 @@ BEGIN
                         SET @phase = 2;
                     END TRY
                     BEGIN CATCH
-                        /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
+                        /* Doomed, the server's trouble, or a lock: section 5. */
                         IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
@@ -141,14 +131,13 @@ BEGIN
                     SET @phase = 2;     /* what fails from here on is no row's fault */
                 END;
 
-                /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
+                /* -- 3  An Error row overtakes unread rows, which END would delete: take them first -- */
                 IF @failed = 0
                     BREAK;
                 SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
                 DELETE FROM @received;
                 RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [orders].[TargetQueue] INTO @received
-                WHERE conversation_handle = @handle;
+                FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @handle;
                 IF NOT EXISTS (SELECT 1 FROM @received)
                     BREAK;
                 SET @phase = 1;
@@ -168,15 +157,14 @@ BEGIN
 
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-
-            IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody's decision and not news */
+            IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: no news */
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* RECEIVE itself: leave, a loop would spin; unless it passes, or what was chosen is gone */
+            /* RECEIVE itself: leave, do not spin; unless it passes, or the chosen one is gone. */
             IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more. */
+            /* Behind its landing: twice, and it is not ended here any more. */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
