@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1e613ff69351997d [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b0cd34a57a1383bf [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -405,22 +405,22 @@ VALUES
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
     (N'Gate', NULL), (N'IdleWatch', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
     (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'ufn_ReadEnvelope', 0x140b342d23cdeb85), (N'usp_ArmTimer', 0x6cbf862f0e8ef813),
-    (N'usp_DropCopies', 0xbd47e214e4fcf3e7), (N'usp_LogError', 0x1e1f6e698f855063),
-    (N'usp_ReadErrorBody', 0x12db0976915817fa), (N'usp_RecordPoison', 0x5b2f79f9e9e1c8e9),
-    (N'usp_SendEndOfStream', 0x2de449dc0cb6b2cf), (N'usp_SendPrivately', 0x4d33ba44b14a3545),
-    (N'usp_WaitForServer', 0x9541c9dfc8229cec), (N'usp_BeginConversation', 0xf03dd9dc0727cad0),
-    (N'usp_AcquireConversation', 0x69bde7f02de854e3), (N'usp_Send', 0x87c099591b7a77e8),
-    (N'usp_RecycleConversation', 0xcc8fc1808bcd24e3), (N'usp_MoveCopies', 0xa9ed79d3a98f995d),
-    (N'usp_ResendPending', 0x1d8431c8f3f297b7), (N'usp_EndInitiator', 0x2d4927115cf4e884),
-    (N'usp_ResendLeft', 0x20e505309043c213), (N'usp_ResendStranded', 0xa2464996fdaf6ec7),
-    (N'usp_SenderActivation', 0x06a276622c161355), (N'usp_LandRow', 0x22780cb424b9df54),
-    (N'usp_LandBatch', 0xebc82678026fd42d), (N'usp_EndTarget', 0xdc9dd229991b350b),
-    (N'usp_FindPoison', 0xef155188c5d0a5f1), (N'usp_PickConversation', 0x5c8b0776d04471b6),
-    (N'usp_RehearseLanding', 0x06a4d6edcf874a57), (N'usp_TakeTurn', 0x72834e0597eb0d7f),
-    (N'usp_TargetActivation', 0x2c3898bcbe6255cc), (N'vw_DeadLetters', 0x3fc804fc6c60d327),
+    (N'ufn_ReadEnvelope', 0x16e1e53a9c894b36), (N'usp_ArmTimer', 0x2ef79e5adb233e4e),
+    (N'usp_DropCopies', 0xb73cc26eb29854fb), (N'usp_LogError', 0xba93faab9ab6a7bb),
+    (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96), (N'usp_RecordPoison', 0x24aa916d0bb72f89),
+    (N'usp_SendEndOfStream', 0xbe56bc419c238a7b), (N'usp_SendPrivately', 0x810c9134ce8958c8),
+    (N'usp_WaitForServer', 0x685ce3586aad5fb2), (N'usp_BeginConversation', 0x5c4b2ae07a2c3fe3),
+    (N'usp_AcquireConversation', 0x3f312a3d27692992), (N'usp_Send', 0xff311ed1308cf49e),
+    (N'usp_RecycleConversation', 0x4b7cf67c01a35ee6), (N'usp_MoveCopies', 0x5b6e925e7b940c0f),
+    (N'usp_ResendPending', 0x137106f8099d492f), (N'usp_EndInitiator', 0x6caf4cc5bbb2b42e),
+    (N'usp_ResendLeft', 0x3401ec4612fe2651), (N'usp_ResendStranded', 0xf8d49ae5a4342f8d),
+    (N'usp_SenderActivation', 0xa2519d16dcf09b6f), (N'usp_LandRow', 0x31f2a5ed0682910a),
+    (N'usp_LandBatch', 0x7fd2ba9091eebd0a), (N'usp_EndTarget', 0xea5d71717822430d),
+    (N'usp_FindPoison', 0x1576c443a25164c1), (N'usp_PickConversation', 0xcb3e57525fa08406),
+    (N'usp_RehearseLanding', 0xd753eb8b4bd142d4), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
+    (N'usp_TargetActivation', 0x4d7ca181327caa10), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
     (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
-    (N'usp_CheckMessages', 0x99b5450a1b84e39c), (N'usp_SendMessages', 0xf3d7a0a1f1b656cd),
+    (N'usp_CheckMessages', 0x99b5450a1b84e39c), (N'usp_SendMessages', 0x780fafa8a21186b2),
     (N'usp_SendBatch', 0x2ea410b66c098045), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
     (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
     (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
@@ -430,12 +430,12 @@ VALUES
     (N'usp_Health', 0xee250f70f0e7dc8f), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
     (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
     (N'vw_Queues', 0xafa76d45403e7195), (N'usp_OpenGate', 0x4968733656e7479a),
-    (N'usp_CloseDialogs', 0x06f60ce64c7402bd), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
-    (N'usp_EndLeakedOne', 0x02eed060a378fc30), (N'usp_InTheWay', 0x83f961c39e0352cc),
+    (N'usp_CloseDialogs', 0x5ab14656ce77e550), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
+    (N'usp_EndLeakedOne', 0x01d0869e1be29a7a), (N'usp_InTheWay', 0x83f961c39e0352cc),
     (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
     (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
     (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0xe27f9ade6edcd936),
-    (N'usp_Resend', 0x31a472a7f97b1ad6), (N'usp_RetireIdle', 0x85b629c2afefb068),
+    (N'usp_Resend', 0x326b864bb49ccfb4), (N'usp_RetireIdle', 0x85b629c2afefb068),
     (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0xe74932ab21a1e77c),
     (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
@@ -467,10 +467,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1e613ff69351997d8725d9838517a421a30571df59e397f974daba470f8cbbb3'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b0cd34a57a1383bf11be545951b575d8bdb51599c8214e8082ad454d61338d84'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'1e613ff69351997d8725d9838517a421a30571df59e397f974daba470f8cbbb3');
+    VALUES (N'audit', N'0.1.0', N'b0cd34a57a1383bf11be545951b575d8bdb51599c8214e8082ad454d61338d84');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'23236c9b759f80b5 [1-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'df1f1ba3138208d3 [1-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'1_core.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 2_bulk.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -246,11 +246,8 @@ BEGIN
                     BREAK;
 
                 SET @handle = NULL;
-                EXECUTE [etl].[usp_AcquireConversation]
-                    @conversationKey = @conversationKey OUTPUT,
-                    @deadHandle = @deadHandle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
+                EXECUTE [etl].[usp_AcquireConversation] @conversationKey = @conversationKey OUTPUT, @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction, @handle = @handle OUTPUT;
 
                 UPDATE @keys SET Handle = @handle, ConversationKey = @conversationKey, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
             END;
@@ -285,7 +282,7 @@ BEGIN
                 SET XACT_ABORT ON;
                 SET @last = @ordinal;
                 UPDATE sc
-                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [etl].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
@@ -507,7 +504,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'23236c9b759f80b5 2', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'df1f1ba3138208d3 2', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

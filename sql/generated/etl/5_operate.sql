@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'23236c9b759f80b5 [4-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'df1f1ba3138208d3 [4-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -98,9 +98,7 @@ BEGIN
     SET LOCK_TIMEOUT 1000;              /* what is busy longer is asked again (F-116) */
 
     DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
-    DECLARE @id int;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @result int;
+    DECLARE @id int, @handle uniqueidentifier, @result int;
 
     SELECT @passes = 0, @recycled = 0, @left = NULL;
     WHILE 1 = 1
@@ -109,7 +107,7 @@ BEGIN
 
         /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
            under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
-           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+           and CURSOR_CLOSE_ON_COMMIT may be on. */
         DELETE FROM @dialogs;
         INSERT INTO @dialogs (Handle)
         SELECT sc.Handle
@@ -272,12 +270,11 @@ BEGIN
     IF @action = N'END ALONE'
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [etl].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
     END;
 
@@ -1367,12 +1364,11 @@ Example: EXECUTE [etl].[usp_Resend] @reason = N''somebody ended dialogs'', @What
                 BREAK;
             SELECT @dialogsSeen = @dialogsSeen + 1, @initiator = NULL;
             SELECT @initiator = cl.Handle
-            FROM [etl].[ConversationLog] AS cl
-                WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+            FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
             WHERE cl.ConversationId = @conversationId;
             IF @initiator IS NULL                      /* its row was deleted by hand */
                 SELECT @initiator = ce.conversation_handle
-                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                 WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
 
             /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */
@@ -1703,7 +1699,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'23236c9b759f80b5 5', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'df1f1ba3138208d3 5', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'23236c9b759f80b5 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'df1f1ba3138208d3 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -419,23 +419,23 @@ VALUES
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
     (N'Gate', NULL), (N'IdleWatch', NULL), (N'Inbox', NULL), (N'Landing', NULL), (N'OperatorLog', NULL),
     (N'PoisonAttempt', NULL), (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'ufn_ReadEnvelope', 0xbddac5b18314561b), (N'usp_ArmTimer', 0xa290bf432061946f),
-    (N'usp_DropCopies', 0x1b7efce6f18b56fb), (N'usp_LogError', 0xd07943c87bb6cb44),
-    (N'usp_ReadErrorBody', 0x26c8b312801566fa), (N'usp_RecordPoison', 0x5f4fd5a2847c10aa),
-    (N'usp_SendEndOfStream', 0xdf062c377c33d606), (N'usp_SendPrivately', 0xbedba0e137f36dd7),
-    (N'usp_WaitForServer', 0x7dc2363a2ed9da36), (N'usp_BeginConversation', 0x605a12fce2b1358c),
-    (N'usp_WaitForSlot', 0x85631d792a63811b), (N'usp_AcquireConversation', 0xa4af86db8e4a043a),
-    (N'usp_Send', 0xa92ea18527e62be0), (N'usp_RecycleConversation', 0xef0b29b4b3acf2fa),
-    (N'usp_MoveCopies', 0x82aca6ea848432d9), (N'usp_ResendPending', 0x5732378137e08247),
-    (N'usp_EndInitiator', 0x8bb1fc4d19579060), (N'usp_ResendLeft', 0x52d9af71682ea6f3),
-    (N'usp_ResendStranded', 0x07c5744783e1bffc), (N'usp_SenderActivation', 0xf9f6148f6419724d),
-    (N'usp_LandRow', 0x59dc7f3ba032bdfe), (N'usp_LandBatch', 0x1800a8abf214a281),
-    (N'usp_EndTarget', 0xa3579abdc6b81c7f), (N'usp_FindPoison', 0x0fd145d331adb1aa),
-    (N'usp_PickConversation', 0xb4945b85ed871f13), (N'usp_RehearseLanding', 0x228c056e00ff0878),
-    (N'usp_TakeTurn', 0x97f41ed767997b66), (N'usp_TargetActivation', 0x8aedf0735543a49e),
-    (N'vw_DeadLetters', 0x9446dd1775e6a4a6), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
+    (N'ufn_ReadEnvelope', 0xd718de6dc8ee7265), (N'usp_ArmTimer', 0x830522b1c9572ce3),
+    (N'usp_DropCopies', 0xe01bffab29cb07d1), (N'usp_LogError', 0xc1f89d7cb47ffbfb),
+    (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xb2d4db7573a02900),
+    (N'usp_SendEndOfStream', 0x95223a9771c3e107), (N'usp_SendPrivately', 0xedd0292ab2960983),
+    (N'usp_WaitForServer', 0x8b2119ec578921ce), (N'usp_BeginConversation', 0x1f66af9ec14a8adb),
+    (N'usp_WaitForSlot', 0x9e152e1c27cca5dd), (N'usp_AcquireConversation', 0x5aa9c4a450b8df0b),
+    (N'usp_Send', 0x34bfd5fc1a37541e), (N'usp_RecycleConversation', 0x404f2b50fdc47395),
+    (N'usp_MoveCopies', 0xbbc4d9b2020322a0), (N'usp_ResendPending', 0x491a3fad9d313229),
+    (N'usp_EndInitiator', 0x427d513b75480bf9), (N'usp_ResendLeft', 0xc35eb762636d40f3),
+    (N'usp_ResendStranded', 0x84388147296c91bd), (N'usp_SenderActivation', 0xc049b99c9369d98d),
+    (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x85b92cc6d68a9ab0),
+    (N'usp_EndTarget', 0xdcfdb0300d435758), (N'usp_FindPoison', 0x0268521a356a1325),
+    (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_RehearseLanding', 0x04175d63aac7d5e0),
+    (N'usp_TakeTurn', 0x8465686109e5320b), (N'usp_TargetActivation', 0x8d6361b2c49ace93),
+    (N'vw_DeadLetters', 0xea71a353ce53d44e), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0xcd8e336f3a3572dc),
-    (N'usp_SendMessages', 0x2052fe401382ef28), (N'usp_SendBatch', 0xc6562c8a3cc1885e), (N'Outbox', 0xc359d180221483a4),
+    (N'usp_SendMessages', 0xcef8bbbc226682ad), (N'usp_SendBatch', 0xc6562c8a3cc1885e), (N'Outbox', 0xc359d180221483a4),
     (N'Outbox_Insert', 0x5153f3a6a9409e74), (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890),
     (N'usp_EndPartition', 0x2d03914584f42217), (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40),
     (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
@@ -446,12 +446,12 @@ VALUES
     (N'usp_Health', 0xdda3c8e1f1685ab7), (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
     (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
     (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'usp_OpenGate', 0x47c6ca696e82931f),
-    (N'usp_CloseDialogs', 0x358a0da0965483ec), (N'usp_CloseGate', 0x25f4839906e8694c),
-    (N'usp_EndLeakedOne', 0xf063fd7438b58acb), (N'usp_InTheWay', 0x0a219164787a5fde),
+    (N'usp_CloseDialogs', 0x3f4189955a3bcc02), (N'usp_CloseGate', 0x25f4839906e8694c),
+    (N'usp_EndLeakedOne', 0xe9b6a52c04777d26), (N'usp_InTheWay', 0x0a219164787a5fde),
     (N'usp_ReopenGate', 0xba66ff50749a4d01), (N'usp_WaitForEnds', 0x738d0896de758062),
     (N'usp_Drain', 0xc4f0ec6ebd2368c6), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
     (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x218609c13d60ff21),
-    (N'usp_Resend', 0x751cddf67c4554ed), (N'usp_RetireIdle', 0xeab390f3e008eda2),
+    (N'usp_Resend', 0xad31326507c884fb), (N'usp_RetireIdle', 0xeab390f3e008eda2),
     (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x4e1330479c423a89), (N'usp_PurgeDeadLetter', 0x196553ceb7f3dbfd),
     (N'usp_PurgeInbox', 0xc7b7c7f0e2c2514d), (N'usp_PurgeLanding', 0xbc500b101ee5a431),
@@ -483,10 +483,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'23236c9b759f80b5d0aef4f7c4dc7fc61689752fec3e9f669192a0f2e749d429'
+           ORDER BY h.DeploymentId DESC), N'') <> N'df1f1ba3138208d3bbb5a9c89b60f042ea4dfc3b82bb49700698f5329da10509'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'23236c9b759f80b5d0aef4f7c4dc7fc61689752fec3e9f669192a0f2e749d429');
+    VALUES (N'etl', N'0.1.0', N'df1f1ba3138208d3bbb5a9c89b60f042ea4dfc3b82bb49700698f5329da10509');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

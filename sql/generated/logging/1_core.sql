@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e9f633a6af707564 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'37fe6e1e170b07bb [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -21,7 +21,7 @@ GO
 /* One row per dialog this side began: without it nobody can audit what was sent.
    Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
    later change is made by a transaction that owns the dialog's conversation group. So a row of this
-   table is never waited for while its owner waits for the group (F-127). */
+   table is never waited for while its owner waits for the group. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[ConversationLog]', N'U') IS NULL
 BEGIN
@@ -42,7 +42,7 @@ BEGIN
         Code int NULL,
         Reason nvarchar(3000) NULL,
         CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
-            WITH (ALLOW_PAGE_LOCKS = OFF)       /* F-127 argues row by row */
+            WITH (ALLOW_PAGE_LOCKS = OFF)       /* locks are row by row */
     );
     ALTER TABLE [logging].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE [logging].[usp_Mark] N'TABLE', N'ConversationLog';
@@ -81,7 +81,7 @@ BEGIN
 END;
 GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
-   LOG, which their principal may not use (2778, F-117). */
+   LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[ErrorLog]', N'U') IS NULL
 BEGIN
@@ -103,7 +103,7 @@ BEGIN
 END;
 GO
 /* Where to look for the everlasting dialog first: one row, so that a send asks the catalog for one
-   handle and not for all endpoints of a group (F-153). A proposal only: the catalog's view and
+   handle and not for all endpoints of a group. A proposal only: the catalog's view and
    ConversationLog decide whether it can be sent on. Written by who holds the dialog's group, because it
    has just begun it or sent on it; read with NOLOCK: nobody waits for it. */
 SET XACT_ABORT ON;
@@ -117,7 +117,7 @@ BEGIN
         ConversationId uniqueidentifier NULL,
         Sent bigint NOT NULL            /* messages sent on it: the next one's number */
             CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
-        TransactionId bigint NULL,      /* who sent on it last: stays on it to its end (F-464) */
+        TransactionId bigint NULL,      /* who sent on it last: stays on it to its end */
         CONSTRAINT [PK_Everlasting] PRIMARY KEY CLUSTERED (ConfigId)
     );
     ALTER TABLE [logging].[Everlasting] SET (LOCK_ESCALATION = DISABLE);
@@ -153,9 +153,9 @@ GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
    clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
-   rows of one batch may get theirs in any (F-365). ConversationId, MessageSequence is the order sent.
+   rows of one batch may get theirs in any. ConversationId, MessageSequence is the order sent.
    Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
-   broker does not tell apart (F-107).
+   broker does not tell apart.
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[Landing]', N'U') IS NULL
@@ -209,7 +209,7 @@ END;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
-   rollbacks that switch it off (F-118). */
+   rollbacks that switch it off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[PoisonAttempt]', N'U') IS NULL
 BEGIN
@@ -233,10 +233,10 @@ GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence counts the messages of the dialog from 0, as the broker does (F-171); a copy goes for the
-   message that has its number and its content, never for its number alone (F-461).
+   MessageSequence counts the messages of the dialog from 0, as the broker does; a copy goes for the
+   message that has its number and its content, never for its number alone.
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
-   the conversation group of the dialog's target. So nobody waits for a row here (F-461).
+   the conversation group of the dialog's target. So nobody waits for a row here.
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NULL
@@ -257,16 +257,16 @@ BEGIN
 END;
 GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
-   EndOfStream, once (F-128).
+   EndOfStream, once.
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
      900 bytes of a clustered key.
    - ConversationKey has the database's collation, so that joins with other tables raise no 468; keys
      it holds equal share a dialog, which only lets their senders wait for each other.
-   - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
+   - Handle is unique apart from the key, so it has an index and locks of its own. That
      index is never locked before the clustered key: see usp_RecycleConversation.
-   - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
+   - No page locks, no escalation: a lock on this table is a lock on one row.
    - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
-     the proof in docs/facts.md (F-127) does not know. */
+     the proof in docs/facts.md does not know. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NULL
 BEGIN
@@ -352,8 +352,8 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* POISON_MESSAGE_HANDLING stays on with up to four readers: no path of ours rolls a RECEIVE back in normal
-   work, so five rollbacks mean a fault that must stop the queue rather than spin (F-118). Five readers or more
-   may reach five together when the disk is full (F-488): there it is off. */
+   work, so five rollbacks mean a fault that must stop the queue rather than spin. Five readers or more
+   may reach five together when the disk is full: there it is off. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ') IS NULL
 BEGIN
@@ -383,7 +383,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
-   the initiating service (F-112), and an owner needs no grant. One on another queue than the configuration
+   the initiating service, and an owner needs no grant. One on another queue than the configuration
    names is moved: 29_change has drained, so nothing is in the old one. */
 SET XACT_ABORT ON;
 BEGIN TRANSACTION;
@@ -423,7 +423,7 @@ GO
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
    What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
    that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
-   needs the database for itself, and is for you to do in a quiet hour (F-173). */
+   needs the database for itself, and is for you to do in a quiet hour. */
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
 BEGIN
     SET XACT_ABORT ON;
@@ -518,9 +518,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ArmTimer]
     @seconds int
 AS
 /* Redial 0.1.0, configuration logging */
-/* Sets the conversation timer where it can be set. Takes G and nothing else.
-   It may be refused: the dialog is gone (8426), has ended (8458), or would outlive its lifetime (8410).
-   Each of these comes with an EndDialog or Error message that ends the dialog, so no timer is needed. */
+/* Sets the conversation timer where it can be set. Takes G and nothing else. Refused where the dialog is gone
+   (8426), has ended (8458) or would outlive its lifetime (8410): a message then ends it, so none is needed. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a refusal must not doom the RECEIVE around it */
@@ -536,7 +535,7 @@ END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_DropCopies]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* kept in ErrorLog */
+    @handle uniqueidentifier,           /* for ErrorLog */
     @rows [logging].[ReceivedBatch] READONLY   /* what has been accounted for */
 AS
 /* Redial 0.1.0, configuration logging */
@@ -550,14 +549,11 @@ BEGIN
     SET XACT_ABORT OFF;
 
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
-    DECLARE @row int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @first bigint = NULL;       /* the first message that has no copy of its number */
-    DECLARE @message nvarchar(2048);
+    DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
+        @message nvarchar(2048);
+    DECLARE @first bigint = NULL;       /* the first without a copy of its number */
 
-    /* By key, one after the other: a range would ask for a key that a sender is just writing (F-461). */
+    /* By key, one by one: a range may meet a sender's new key. */
     DELETE sm
     OUTPUT r.RowId INTO @found (RowId)
     FROM @rows AS r
@@ -617,8 +613,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @number int = ERROR_NUMBER();
-    DECLARE @line int = ERROR_LINE();
+    DECLARE @number int = ERROR_NUMBER(), @line int = ERROR_LINE();
     SET @message = ISNULL(@message, ERROR_MESSAGE());
 
     BEGIN TRY
@@ -640,20 +635,17 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReadErrorBody]
     @description nvarchar(3000) OUTPUT  /* the body itself then, as far as there is room */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Code and description of an Error message. Never casts: a malformed body must not doom the
-   transaction that received it (F-115), so every conversion is a TRY_ one. A description may hold what
-   XML may not (0x01, half a surrogate pair), and then the body is read as text. */
+/* Code and description of an Error message. Only TRY_ conversions: a malformed body dooms no RECEIVE. A
+   description may hold what XML may not (0x01, half a surrogate pair): then the body is read as text. */
 BEGIN
     SET NOCOUNT ON;
-    /* Methods of xml want these (1934). The session of a reader may have the database's defaults. */
+    /* Methods of xml want these (1934). */
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
 
-    DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
-    DECLARE @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody);
-    DECLARE @number nvarchar(20);
-    DECLARE @from int;
-    DECLARE @to int;
+    DECLARE @body xml = TRY_CONVERT(xml, @messageBody),
+        @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody), @number nvarchar(20), @from int,
+        @to int;
 
     WITH XMLNAMESPACES ('http://schemas.microsoft.com/SQL/ServiceBroker/Error' AS ssb)
     SELECT
@@ -671,7 +663,7 @@ BEGIN
                 N'&lt;', N'<'), N'&gt;', N'>'), N'&quot;', N'"'), N'&apos;', N''''), N'&amp;', N'&');
     END;
 
-    /* With a digit: nothing at all would be 0, which says that there was no error. */
+    /* With a digit: nothing would be 0, no error. */
     SET @code = CASE WHEN @number LIKE N'%[0-9]%' THEN TRY_CONVERT(int, @number) END;
     IF @code IS NULL
         SET @description = LEFT(CONCAT(N'An Error message without a code that can be read. ', @description, N' Its body: ',
@@ -685,28 +677,20 @@ CREATE OR ALTER PROCEDURE [logging].[usp_RecordPoison]
     @attempts int = 1                   /* how many rollbacks to count */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
-   after the rollback, so the count outlives it. */
+/* Counts rollbacks against one queue row, after the rollback: so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @number int = ERROR_NUMBER();
-    DECLARE @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000);
-    DECLARE @written bit = 0;
+    DECLARE @number int = ERROR_NUMBER(), @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000),
+        @written bit = 0;
 
     WHILE @written = 0
     BEGIN
         UPDATE pa
-        SET Attempts = pa.Attempts + @attempts,
-            LastUtc = SYSUTCDATETIME(),
-            ErrorNumber = @number,
-            ErrorMessage = @message
+        SET Attempts = pa.Attempts + @attempts, LastUtc = SYSUTCDATETIME(), ErrorNumber = @number, ErrorMessage = @message
         FROM [logging].[PoisonAttempt] AS pa
-            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
-            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
-        WHERE pa.ConversationHandle = @handle
-          AND pa.MessageSequence = @sequence
-          AND pa.MessageType = @messageType;
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)   /* a scan would wait for who waits for us */
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
@@ -719,7 +703,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             IF ERROR_NUMBER() <> 2627 OR XACT_STATE() = -1
-                THROW;                  /* 2627: another reader recorded it first; count on */
+                THROW;                  /* 2627: another reader was first */
         END CATCH;
     END;
 
@@ -730,10 +714,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_SendEndOfStream]
     @handle uniqueidentifier
 AS
 /* Redial 0.1.0, configuration logging */
-/* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
-   has made sure that nobody sends on it any more, because it deleted or changed the row that led to
-   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it (F-128).
-   Takes G, then the dialog's row of ConversationLog (F-127). */
+/* Closes a dialog: the target ends it behind all before. Only for a transaction that has taken the row that led to
+   it, or began it: so it is sent once and nothing follows. Takes G, then its row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -745,57 +727,46 @@ BEGIN
     SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
 
     SELECT @sent = ce.send_sequence
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G (F-126) */
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own change; R and G held: no wait */
     WHERE ce.conversation_handle = @handle;
 
-    /* The last number given went to EndOfStream; numbers start at 0. */
     UPDATE cl
-    SET EndOfStreamUtc = SYSUTCDATETIME(),
-        Messages = @sent - 1
-    FROM [logging].[ConversationLog] AS cl
-        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+    SET EndOfStreamUtc = SYSUTCDATETIME(), Messages = @sent - 1     /* the last number was EndOfStream's */
+    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_SendPrivately]
     @messages [logging].[ReceivedBatch] READONLY,   /* sent in the order of RowId, byte for byte */
-    @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
-    @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
-    @most int = NULL,                   /* only the first so many, and none behind one that is refused; NULL: all of them */
+    @resendOf uniqueidentifier,         /* for ConversationLog: whose they were */
+    @reason nvarchar(3000) = NULL,      /* for ConversationLog */
+    @most int = NULL,                   /* only the first so many, none behind a refused one; NULL: all */
     @sent int = NULL OUTPUT,            /* how many went out on it */
     @handle uniqueidentifier OUTPUT
 AS
 /* Redial 0.1.0, configuration logging */
-/* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
-   sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
-   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog.
-   A server may look at a body while it is being sent, and then the next SEND is refused (8429, F-366):
+/* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else sends on
+   it, and its EndOfStream follows at once. If it fails too, its own Error comes back to us. Called inside a
+   transaction. Locks: the group of the new dialog. A server may refuse a body only behind its SEND (8429):
    with @most the refused message is the last one here, and what is behind it the caller's to send. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
 
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @row int = 0;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @last int = 0;
-    DECLARE @state char(2);
+    DECLARE @conversationId uniqueidentifier, @row int = 0, @messageType nvarchar(256),
+        @body varbinary(max), @last int = 0, @state char(2);
 
     IF @@TRANCOUNT = 0
         THROW 50124, N'usp_SendPrivately must be called inside the transaction that takes the messages from where they are.', 1;
 
     SELECT @handle = NULL, @sent = 0;
     BEGIN DIALOG CONVERSATION @handle
-        FROM SERVICE [//redial/logging/initiator]
-        TO SERVICE N'//redial/logging/target'
+        FROM SERVICE [//redial/logging/initiator] TO SERVICE N'//redial/logging/target'
         ON CONTRACT [//redial/logging/contract]
         WITH LIFETIME = 2147483647, ENCRYPTION = OFF;
 
     SELECT @conversationId = ce.conversation_id
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own row, just made (F-126) */
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own row, just made */
     WHERE ce.conversation_handle = @handle;
 
     WHILE ISNULL(@most, @sent + 1) > @sent
@@ -818,15 +789,12 @@ BEGIN
 
         SELECT @sent += 1, @last = @row;
         IF @most IS NOT NULL
-            SELECT @state = ce.state
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
-            WHERE ce.conversation_handle = @handle;
+            SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle;
         IF @state NOT IN ('SO', 'CO')
             BREAK;
     END;
 
-    /* The numbers the broker gives them: from 0 on (F-171). */
+    /* The numbers the broker gives them: from 0 on. */
     INSERT INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
     SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m
@@ -849,19 +817,16 @@ CREATE OR ALTER PROCEDURE [logging].[usp_WaitForServer]
     @queueId int                        /* the queue of the reader that waits */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be
-   rolled back as well, and five in a row switch the queue off; and a reader that leaves may not be started
-   again (F-473). So something is written in a transaction that is always undone, until it can be; before
-   each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
+/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be rolled
+   back too, and five in a row switch the queue off. So something is written and undone until it can be;
+   before each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
    Returns 0, or 1 when the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 5;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 5, @delay char(8),
+        @message nvarchar(4000);
 
     WAITFOR DELAY '00:00:05';
     WHILE 1 = 1
@@ -879,12 +844,9 @@ BEGIN
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = @queueId
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = @queueId AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             RETURN 1;
-
         SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
         SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
         WAITFOR DELAY @delay;
@@ -904,7 +866,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
+    @vanished bit,                      /* 1: the dialog before is gone, and nobody was told */
     @handle uniqueidentifier OUTPUT,
     @conversationId uniqueidentifier OUTPUT
 AS
@@ -913,22 +875,17 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
     DECLARE @timeout int = NULL;
 
-    /* What had not landed of a dialog that is gone is sent again by usp_ResendStranded, which the
-       activation of this side runs. A timer starts it soon. */
+    /* What has not landed of it: a timer starts usp_ResendStranded soon. */
     IF @vanished = 1
         SET @timeout = 30;
 
     BEGIN TRY
-        /* ------------------------------------------------------------------------------------- */
-        /* 1  The dialog                                                                           */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 1  The dialog ---- */
         BEGIN DIALOG CONVERSATION @newHandle
-            FROM SERVICE [//redial/logging/initiator]
-            TO SERVICE N'//redial/logging/target'
+            FROM SERVICE [//redial/logging/initiator] TO SERVICE N'//redial/logging/target'
             ON CONTRACT [//redial/logging/contract]
             WITH RELATED_CONVERSATION_GROUP = '54A9E148-F784-5F6A-830F-1A6F292962F7', LIFETIME = 2147483647, ENCRYPTION = OFF;
 
@@ -936,31 +893,25 @@ BEGIN
             BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
 
         SELECT @newId = ce.conversation_id
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* just made; R and G held: no wait */
         WHERE ce.conversation_handle = @newHandle;
 
-        /* The copies of its messages are kept under this id. */
         IF @newId IS NULL
             THROW 50104, N'User ''logging_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
 
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  The audit row. Only ever inserted here (see ConversationLog)                          */
-        /* ------------------------------------------------------------------------------------- */
+        /* ---- 2  The log row: only ever inserted here ---- */
         INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, NULL);
 
         SELECT @handle = @newHandle, @conversationId = @newId;
     END TRY
     BEGIN CATCH
-        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
-           transaction of our own usp_Send rolls all of it back. */
+        /* A caller who goes on must not commit a dialog nobody knows. */
         IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
             IF @newHandle IS NOT NULL
                 END CONVERSATION @newHandle;
         END;
-
         THROW;
     END CATCH;
 END;
@@ -974,7 +925,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
    configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
-   for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
+   for that one, never for a group. Its senders wait for each other at SEND, until the first
    commits; send last in a transaction.
    Called inside a transaction. Raises 50102 when the gate is closed.
    Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; then the row of
@@ -982,38 +933,29 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @isOpen bit = NULL;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @other uniqueidentifier = NULL;
-    DECLARE @vanished bit = 0;
+    DECLARE @isOpen bit = NULL, @conversationId uniqueidentifier, @other uniqueidentifier = NULL,
+        @vanished bit = 0;
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The gate. No row leads to a dialog here, so the gate's own row is what a drain waits for  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The gate: its row is what a drain waits for ---- */
     SELECT @isOpen = g.IsOpen
     FROM [logging].[Gate] AS g
-        /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database's
-           row versioning; senders do not stop each other, who closes the gate waits for them all (F-148).
-           ROWLOCK, FORCESEEK: its one row. */
-        WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)
+        WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)   /* a share lock that stays: a drain waits for us */
     WHERE g.ConfigId = 1;
 
     IF @isOpen = 0
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  The look-up: the handle that is remembered, if it can be sent on                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  The look-up: the handle that is remembered, if it can be sent on ---- */
     SET @handle = NULL;
     SELECT @handle = ce.conversation_handle
     FROM [logging].[Everlasting] AS e
         WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back. */
         WITH (NOLOCK)
         ON ce.conversation_handle = e.Handle
     WHERE e.ConfigId = 1
@@ -1029,10 +971,7 @@ BEGIN
     IF @handle IS NOT NULL
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first */
-    /*    user, who has the group; then look again                                                  */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first user, who has the group; then look again ---- */
     /* The last one is gone and some of its messages have not landed: nobody was told of its end. */
     SELECT @vanished = 1
     FROM [logging].[Everlasting] AS e
@@ -1052,8 +991,8 @@ BEGIN
     FROM [logging].[Everlasting] AS e
         WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back. */
         WITH (NOLOCK)
         ON ce.conversation_handle = e.Handle
     WHERE e.ConfigId = 1
@@ -1068,7 +1007,7 @@ BEGIN
 
     IF @other IS NOT NULL
     BEGIN
-        END CONVERSATION @handle;       /* nothing was sent on it (F-154) */
+        END CONVERSATION @handle;       /* nothing was sent on it */
 
         UPDATE cl
         SET EndedUtc = SYSUTCDATETIME(),
@@ -1082,9 +1021,7 @@ BEGIN
         RETURN 0;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  The others find it here. Only the owner of the group writes, so nobody waits ---- */
     UPDATE e
     SET Handle = @handle,
         ConversationId = @conversationId,
@@ -1104,38 +1041,25 @@ CREATE OR ALTER PROCEDURE [logging].[usp_Send]
     @toService sysname,
     @onContract sysname,
     @messageType sysname,
-    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @messageBody varbinary(max),        /* NULL and empty: sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = single: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
-   without the message being part of the transaction. Returns 0; answers by no result set.
-   The message goes out with a copy (SentMessage) that stays until it has landed.
+/* Sends one message, or raises: never returns 0 without the message being part of the transaction. No result
+   set. The message goes out with a copy (SentMessage) that stays until it has landed.
    Locks: the gate's row, shared, then the conversation group G, kept to the end of the transaction (the
    caller's if there is one). */
 BEGIN
     SET NOCOUNT ON;
-    /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
-       before its first send, or its own next statement may fail with 3951 (F-144). */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* no range locks, no 3960; ends with this procedure */
 
-    DECLARE @ownsTransaction bit;
-    DECLARE @callerAborts bit;
-    DECLARE @errors nvarchar(4000);
-    DECLARE @conversationKey nvarchar(200);
-    DECLARE @handle uniqueidentifier;
-    DECLARE @deadHandle uniqueidentifier;
-    DECLARE @error int;
-    DECLARE @attempt int;
+    DECLARE @ownsTransaction bit, @callerAborts bit, @errors nvarchar(4000),
+        @conversationKey nvarchar(200), @handle uniqueidentifier, @deadHandle uniqueidentifier;
+    DECLARE @error int, @attempt int;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Inputs: every wrong one is named, then one error is raised                               */
-    /* ----------------------------------------------------------------------------------------- */
-    /* EndOfStream is no type to be sent: that is for the procedure that deleted the row, once. Names of
-       types are compared byte for byte, as SEND compares them (F-376). */
+    /* ---- 1  Inputs: every wrong one is named, then one error is raised. Types byte for byte, as SEND does ---- */
     SELECT @attempt = 0,
         @ownsTransaction = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
         @callerAborts = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END,
@@ -1161,34 +1085,26 @@ BEGIN
         THROW 50100, @errors, 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  Look up, send; start over when the dialog is found dead (bounded) ---- */
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
 
         BEGIN TRY
-            /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
-                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+            /* -- 2.1  Look-up and SEND are one transaction: the row's lock stays -- */
             IF @ownsTransaction = 1
             BEGIN
-                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                SET XACT_ABORT ON;      /* a client's cancel leaves nothing */
                 BEGIN TRANSACTION;
             END;
 
-            /* -- 2.2  The conversation: found, the right to send on the conversation it leads to ---------------- */
-            EXECUTE [logging].[usp_AcquireConversation]
-                @conversationKey = @conversationKey,
-                @deadHandle = @deadHandle,
-                @ownsTransaction = @ownsTransaction,
-                @handle = @handle OUTPUT;
+            /* -- 2.2  The conversation: found, the right to send on the conversation it leads to -- */
+            EXECUTE [logging].[usp_AcquireConversation] @conversationKey = @conversationKey, @deadHandle = @deadHandle,
+                @ownsTransaction = @ownsTransaction, @handle = @handle OUTPUT;
 
-            /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
-                       XACT_ABORT is OFF for this one statement ---------------------------------- */
+            /* -- 2.3  G. A dead handle dooms no caller's work -- */
             IF @ownsTransaction = 0
                 SET XACT_ABORT OFF;
-
             IF @messageBody IS NULL
             BEGIN
                 SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
@@ -1198,11 +1114,10 @@ BEGIN
                 SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
             END;
 
-            /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
-                       error can only roll back, and no message is committed without it (F-460) --- */
+            /* -- 2.4  The copy. ON: no message is committed without it -- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here */
             OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
@@ -1212,31 +1127,20 @@ BEGIN
 
             IF @ownsTransaction = 1
                 COMMIT TRANSACTION;
-
             RETURN 0;
         END TRY
         BEGIN CATCH
             SET @error = ERROR_NUMBER();
-
             IF @ownsTransaction = 0 AND @callerAborts = 1
-                SET XACT_ABORT ON;      /* before any THROW: what an error does to the caller's
-                                           transaction is the caller's choice */
-
+                SET XACT_ABORT ON;      /* before any THROW: as the caller had it */
             IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
-            /* 8426, 8429: no such handle, or it can no longer send; 2627: another transaction of
-               this key made the row. All else, and a transaction that can only be rolled back by
-               the caller, is the caller's to know. */
-            IF @error NOT IN (8426, 8429, 2627)
-               OR @attempt >= 5
-               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
-            BEGIN
+            /* 8426, 8429: dead; 2627: somebody else made the row. All else is the caller's to know. */
+            IF @error NOT IN (8426, 8429, 2627) OR @attempt >= 5 OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
                 THROW;
-            END;
 
-            /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
-               found dead, and nothing is closed in the next attempt (F-150). */
+            /* Zeros: one was found dead, and nothing is closed in the next attempt. */
             IF @error <> 2627
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;
@@ -1247,101 +1151,78 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* the initiator's; where that is gone, @conversationId again */
-    @code int,                          /* why it ended: of the Error message; 0: without one; NULL: unreadable */
-    @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
-    @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
-    @target uniqueidentifier = '00000000-0000-0000-0000-000000000000',  /* zeros: to be looked up; NULL: there is none */
-    @resent bigint = NULL OUTPUT,       /* messages that are on a dialog of their own now */
-    @deadLettered bigint = NULL OUTPUT  /* messages that are in DeadLetter now */
+    @handle uniqueidentifier,           /* the initiator's; where gone, @conversationId */
+    @code int,                          /* of the Error message; 0: without one; NULL: unreadable */
+    @description nvarchar(3000) = NULL, /* what the Error message said */
+    @allowResend bit = 1,               /* 0: dead-letter everything */
+    @waitMs int = 0,                    /* how long to wait for its reader */
+    @target uniqueidentifier = '00000000-0000-0000-0000-000000000000',  /* zeros: look it up; NULL: none */
+    @resent bigint = NULL OUTPUT,       /* messages on a dialog of their own now */
+    @deadLettered bigint = NULL OUTPUT  /* messages in DeadLetter now */
 AS
 /* Redial 0.1.0, configuration logging */
 /* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
-   transaction that knows that no sender is at work on the dialog and none can be any more.
-   Ends the target's side first: what a reader is landing now is landed then, and nothing more will be
-   (F-462). Locks: the target's conversation group; then the copies, which are nobody else's by then.
-   Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
+   transaction that knows that no sender is at work on the dialog, now or later.
+   Ends the target's side first: nothing lands any more. Locks: the target's conversation group, then the
+   copies. Returns 0, or 1: a reader is at work on the dialog, and the caller rolls all of it back. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
 
-    DECLARE @state char(2);
-    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
-    DECLARE @newHandle uniqueidentifier;
-    DECLARE @earlier uniqueidentifier = @handle;
-    DECLARE @resends int = 0;           /* how often these messages were sent again already */
-    DECLARE @rows [logging].[ReceivedBatch];
-    DECLARE @rowCount int;
-    DECLARE @bad TABLE (RowId int NOT NULL PRIMARY KEY, IsDead bit NOT NULL);   /* the refused one, and what goes alone */
+    DECLARE @state char(2), @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @newHandle uniqueidentifier, @earlier uniqueidentifier = @handle,
+        @rows [logging].[ReceivedBatch], @rowCount int;
+    DECLARE @resends int = 0;           /* how often sent again already */
+    DECLARE @bad TABLE (RowId int NOT NULL PRIMARY KEY, IsDead bit NOT NULL);   /* refused, or alone */
+    DECLARE @sent int, @alone int, @left int, @goesOn bit;
     DECLARE @number nvarchar(3000);     /* the last one in the error's text */
     DECLARE @most int;                  /* on one dialog */
-    DECLARE @sent int;
-    DECLARE @alone int;
-    DECLARE @left int;
-    DECLARE @goesOn bit;
 
     SELECT @resent = 0, @deadLettered = 0;
 
     IF @@TRANCOUNT = 0
         THROW 50125, N'usp_MoveCopies must be called inside the transaction that has made sure that nobody sends on the dialog.', 1;
 
-    /* The ordinary end: the target has ended first, and everything has landed. The look at all endpoints
-       below is spared (whether the view can be sought by conversation_id is unknown, F-153). */
+    /* The ordinary end, all has landed: no look at all endpoints below. */
     IF @code >= 0
-       AND NOT EXISTS (SELECT 1
-                       FROM [logging].[SentMessage] AS sm
-                           WITH (NOLOCK, FORCESEEK)     /* one a reader is just taking away lands, or stays */
-                       WHERE sm.ConversationId = @conversationId)
+       AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = @conversationId)
         RETURN 0;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  The target's side: END deletes what is unread there, its copies are here. NOLOCK: END looks again ---- */
     IF @target = '00000000-0000-0000-0000-000000000000'
-        SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)    /* as below */
+        SET @target = (SELECT TOP (1) ce.conversation_handle FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0);
-    SELECT @state = ce.state
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
-    WHERE ce.conversation_handle = @target;
+    SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @target;
 
     IF @target IS NOT NULL
     BEGIN
         BEGIN TRY
-            SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
+            SET XACT_ABORT OFF;         /* for END alone: its errors are decided below */
             SET LOCK_TIMEOUT @waitMs;
-            /* DO, CD: it has ended already. Another END would be refused (8427, 8426), which may doom. A read
-               that may wait: a reader may be just ending it, and not go through with it. */
+            /* DO, CD: another END may doom (8427, 8426). A read that waits: its END may be undone. */
             IF @state IN ('DO', 'CD')
                 SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @target;
             IF @state NOT IN ('DO', 'CD')
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
-            /* A lock that did not come, whether that dooms the transaction or not (F-277). */
+            /* A lock that did not come, doomed or not. */
             IF ERROR_NUMBER() IN (1205, 1222)
                 RETURN 1;
-            /* 8426, 8427: somebody has ended it meanwhile; where that dooms, the next look sees it. */
+            /* 8426, 8427: ended meanwhile; where that dooms, the next look sees it. */
             IF ERROR_NUMBER() NOT IN (8426, 8427)
                 THROW;
             IF XACT_STATE() <> 1
                 RETURN 1;
         END CATCH;
-
         SET LOCK_TIMEOUT @lockTimeout;
         SET XACT_ABORT ON;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  What has not landed, in its order                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 2  What has not landed, in its order ---- */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
     SELECT sm.MessageSequence, sm.MessageType, sm.Body
-    FROM [logging].[SentMessage] AS sm
-        /* UPDLOCK: two that find a stranded dialog at once, one after the other; the second finds nothing.
-           FORCESEEK: this dialog's rows only. */
-        WITH (UPDLOCK, ROWLOCK, FORCESEEK)
+    FROM [logging].[SentMessage] AS sm WITH (UPDLOCK, ROWLOCK, FORCESEEK)      /* two find it: one after the other */
     WHERE sm.ConversationId = @conversationId
     ORDER BY sm.MessageSequence;
 
@@ -1349,30 +1230,24 @@ BEGIN
     IF @rowCount = 0
         RETURN 0;
 
-    /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
-       them. A plain read may not have waited for it (F-126). */
-    IF @state = 'CD'
-       AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                   WHERE ce.conversation_handle = @target AND ce.state <> 'CD')
+    /* CLOSED a moment ago, by a reader that has rolled back: it will land them. */
+    IF @state = 'CD' AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                                 WHERE ce.conversation_handle = @target AND ce.state <> 'CD')
         RETURN 1;
 
-    /* Somebody may end every dialog as soon as it is there: not for ever. */
+    /* Somebody may end every dialog at once: not for ever. */
     WHILE @resends < 20
     BEGIN
         SELECT @earlier = cl.ResendOf
-        FROM [logging].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)        /* written once, when the dialog was begun */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)    /* written once, when it began */
         WHERE cl.Handle = @earlier AND cl.ResendOf IS NOT NULL;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @resends = @resends + 1;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Refused for a body (F-366): one message, which the rule of its type or the last number in the */
-    /*    error's text tells. Others that break the rule too go alone and hear for themselves. Told by */
-    /*    neither: in two halves, until one is left                                                   */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Refused for a body: the one that its type's rule or the error's last number names; others
+              that break the rule go alone. Named by neither: in two halves, until one is left ---- */
     IF @code IN (-8430, -9615, -9616)
     BEGIN
         SET @number = REVERSE(@description);
@@ -1386,10 +1261,8 @@ BEGIN
         LEFT OUTER JOIN sys.service_message_types AS mt
             ON mt.name COLLATE Latin1_General_BIN2 = r.MessageType COLLATE Latin1_General_BIN2
         CROSS APPLY
-        (
-            SELECT CASE WHEN r.Body IS NOT NULL AND (mt.validation = 'E' OR (mt.validation = 'X' AND TRY_CONVERT(xml, r.Body) IS NULL)) THEN 1 ELSE 0 END AS Breaks,
-                CASE WHEN @code <> -8430 AND r.MessageSequence = TRY_CONVERT(bigint, @number) THEN 1 ELSE 0 END AS IsNamed
-        ) AS w
+            (SELECT CASE WHEN r.Body IS NOT NULL AND (mt.validation = 'E' OR (mt.validation = 'X' AND TRY_CONVERT(xml, r.Body) IS NULL)) THEN 1 ELSE 0 END AS Breaks,
+                CASE WHEN @code <> -8430 AND r.MessageSequence = TRY_CONVERT(bigint, @number) THEN 1 ELSE 0 END AS IsNamed) AS w
         WHERE w.Breaks = 1 OR w.IsNamed = 1 OR @rowCount = 1;
         IF @@ROWCOUNT = 0 OR @resends = 20
             SET @most = (@rowCount + 1) / 2;
@@ -1397,10 +1270,7 @@ BEGIN
     ELSE IF @resends = 20
         SET @description = LEFT(CONCAT(N'Sent again 20 times, and every dialog was ended. ', @description), 3000);
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  Again, after errors that say nothing against the message itself (F-111); else, positive  */
-    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  Again, after errors that blame no message; else, and after twenty times, to DeadLetter ---- */
     SET @goesOn = CASE WHEN @allowResend = 1 AND (@code IN (-8430, -9615, -9616) OR (@resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)))
         THEN 1 ELSE 0 END;
     INSERT INTO [logging].[DeadLetter]
@@ -1412,11 +1282,10 @@ BEGIN
     SET @left = @rowCount - @@ROWCOUNT;
     SET @deadLettered = @rowCount - @left;
 
-    /* What goes on, and no more: were somebody to send on the dialog after all, his copy stays. */
+    /* What goes on, and no more. */
     DELETE sm
     FROM @rows AS r
-    INNER JOIN [logging].[SentMessage] AS sm
-            WITH (ROWLOCK, FORCESEEK)
+    INNER JOIN [logging].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
         ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
     OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
 
@@ -1442,63 +1311,45 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_ResendPending]
-    @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
-    @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
-    @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
-    @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
-    @waitMs int = 1000                  /* how long to wait for a reader of the target; 0: an activation not yet replaced */
+    @handle uniqueidentifier,           /* the initiator's, of the dialog that ended */
+    @code int,                          /* of the Error message; 0: EndDialog; NULL: unreadable */
+    @description nvarchar(3000) = NULL, /* what the Error message said */
+    @allowResend bit = 1,                /* 0: dead-letter everything */
+    @waitMs int = 1000                  /* for a reader of the target; 0: an old activation */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Accounts for every message of a dialog that has not landed, then ends the dialog, all in one
-   transaction: sent again on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
-   of @handle, then of its target, of the dialog begun here; never R.
-   One transaction whatever its size: millions need room in the log for about three times their bytes, in
-   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation takes up to
-   100000 messages (operations.resend_limit); usp_Health names dialogs with more,
-   which wait for an operator's call. Returns 0, or 1: a reader of the target is at work on the dialog, and
-   nothing was done; inside a caller's transaction that is error 50113. */
+/* Ends a dialog and accounts for each of its messages that has not landed: sent again, or to DeadLetter. One
+   transaction: millions need room in the log for three times their bytes; activation takes up to 100000.
+   Locks: the group of @handle, then of its target, of the dialog begun here; never R. Returns 0, or 1: a reader
+   of the target is at work on it, and nothing was done (in a caller's transaction error 50113). */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the list */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    DECLARE @conversationId uniqueidentifier, @state char(2), @sent bigint, @resent bigint,
+        @deadLettered bigint;
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @sent bigint;
-    DECLARE @resent bigint;
-    DECLARE @deadLettered bigint;
     DECLARE @busy int;
 
-    /* Inside of its RECEIVE, where nothing may wait: it calls again when it has committed that. */
-    IF @waitMs = 0
+    IF @waitMs = 0                      /* inside a RECEIVE: it calls again behind it */
         RETURN 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Ours, and the side that sends: the module user may own others' conversations too          */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 1  Ours, and the side that sends. NOLOCK: the caller may hold G ---- */
     IF NOT EXISTS (SELECT 1
-                   FROM sys.conversation_endpoints AS ce
-                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                   FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                   WHERE ce.conversation_handle = @handle
-                     AND ce.is_initiator = 1
+                   WHERE ce.conversation_handle = @handle AND ce.is_initiator = 1
                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/logging/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
-    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
-       over, and END below would come all the same. */
-    SET XACT_ABORT ON;
-
+    SET XACT_ABORT ON;                  /* in a caller's too: no END behind a failure */
     IF @ownsTransaction = 1
         BEGIN TRANSACTION;
 
-    SELECT @state = ce.state
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* as above */
-    WHERE ce.conversation_handle = @handle;
-    /* Ended by hand on this side. A read that may wait: not if whoever does that is not through with it. */
+    SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle;
+    /* Ended by hand here. A read that waits: that may be undone. */
     IF @state = 'DO'
     BEGIN
         SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle;
@@ -1506,23 +1357,16 @@ BEGIN
             THROW 50112, N'@handle was being ended by somebody who then rolled back, so its conversation is open as before. Nothing was ended.', 1;
     END;
 
-    /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
-       below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
-       dooms the RECEIVE around us is unknown (F-134): not asked. */
+    /* Open: take G before anything is read, so that no copy is added. */
     IF @state IN ('SO', 'CO')
         EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
-    FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own endpoint (F-126) */
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint */
     WHERE ce.conversation_handle = @handle;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
-    /* ----------------------------------------------------------------------------------------- */
-    /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
-       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
-       hand (DO) waits for its target's answer, which may never come; another END would be refused (8427). */
+    /* ---- 2  END takes G: it waits for open transactions that have sent. WITH ERROR where the dialog is open:
+              a plain END would deliver what is in sys.transmission_queue. DO: ended by hand already ---- */
     IF @state IN ('SO', 'CO')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
@@ -1533,41 +1377,30 @@ BEGIN
         END CONVERSATION @handle;
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  What has not landed                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
-    EXECUTE @busy = [logging].[usp_MoveCopies]
-        @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
+    /* ---- 3  What has not landed ---- */
+    EXECUTE @busy = [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        /* All of it: whether a savepoint takes END back is nowhere said (F-333). */
-        IF @ownsTransaction = 0
+        IF @ownsTransaction = 0         /* no savepoint: does it take END back? */
             THROW 50113, N'A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.', 1;
         ROLLBACK TRANSACTION;
         RETURN 1;
     END;
 
-    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
+    /* Its log row after G, as readers do. */
     UPDATE cl
-    SET EndedUtc = SYSUTCDATETIME(),
-        Messages = ISNULL(cl.Messages, @sent),
-        Resent = @resent,
-        DeadLettered = @deadLettered,
-        Code = @code,
-        Reason = @description
-    FROM [logging].[ConversationLog] AS cl
-        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+    SET EndedUtc = SYSUTCDATETIME(), Messages = ISNULL(cl.Messages, @sent), Resent = @resent,
+        DeadLettered = @deadLettered, Code = @code, Reason = @description
+    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
     WHERE cl.Handle = @handle;
 
     DELETE pa
-    FROM [logging].[PoisonAttempt] AS pa
-        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    FROM [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* under G: no scan */
     WHERE pa.ConversationHandle IN (@handle, @conversationId);      /* usp_ResendStranded's too */
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
-
     RETURN 0;
 END;
 GO
@@ -1576,20 +1409,18 @@ CREATE OR ALTER PROCEDURE [logging].[usp_EndInitiator]
     @messageType nvarchar(256),
     @sequence bigint,
     @body varbinary(max),
-    @inside bit                         /* 0: only write down what the message said; end nothing in here */
+    @inside bit                         /* 0: end nothing here, only write it down */
 AS
 /* Redial 0.1.0, configuration logging */
-/* The answer to EndDialog and Error, in the transaction of usp_SenderActivation that has received it: ends a
-   dialog that has left nothing behind, under G, and waits for nobody. Returns 0; or 1, and what the message said
-   is written down and the dialog stays, for usp_ResendLeft: to end the target's side may mean to wait, and an
-   error inside of a RECEIVE is a message rolled back. */
+/* The answer to EndDialog and Error, in the transaction that has received it: ends a dialog that has left
+   nothing behind, under G, waiting for nobody. Returns 0; or 1: what the message said is written down and the
+   dialog stays for usp_ResendLeft, since ending the target may wait. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @left int = 0;
-    DECLARE @code int = 0;              /* of an Error message; 0 for EndDialog; NULL unreadable */
-    DECLARE @description nvarchar(3000);
-    DECLARE @copies int;                /* that have not landed; counted to one above the limit */
+    DECLARE @left int = 0, @description nvarchar(3000);
+    DECLARE @code int = 0;              /* of an Error message; 0: EndDialog; NULL: unreadable */
+    DECLARE @copies int;                /* not landed; counted to one above the limit */
 
     IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
         EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
@@ -1597,30 +1428,25 @@ BEGIN
 
     SELECT @copies = COUNT(*)
     FROM (SELECT TOP (100001) sm.MessageSequence
-          FROM sys.conversation_endpoints AS ce
-              WITH (NOLOCK)             /* our own endpoint, under G (F-126) */
-          INNER JOIN [logging].[SentMessage] AS sm
-              WITH (NOLOCK, FORCESEEK)  /* a size, no decision on a row */
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)       /* our own endpoint, under G */
+          INNER JOIN [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)    /* a size, no decision on a row */
               ON sm.ConversationId = ce.conversation_id
           WHERE ce.conversation_handle = @handle) AS p;
 
     IF @inside = 0 OR @copies > 0 OR ISNULL(@code, -1) < 0
     BEGIN
         UPDATE cl
-        SET Code = @code,
-            Reason = @description
-        FROM [logging].[ConversationLog] AS cl
-            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+        SET Code = @code, Reason = @description
+        FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
         WHERE cl.Handle = @handle;
         SET @left = @@ROWCOUNT;
     END;
 
-    /* No row: not ours, and refused here, inside of the RECEIVE: so that its message is kept. */
+    /* No row: not ours, refused here, so that its message is kept. */
     IF @left = 0
         EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
 
-    /* All of a dialog goes in one transaction: a very large one fills the log and rolls back for hours. So
-       that is left to somebody who has looked at the log first. */
+    /* A very large one fills the log: for somebody who has looked first. */
     IF @copies > 100000
     BEGIN
         SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
@@ -1629,38 +1455,30 @@ BEGIN
             @handle = @handle, @sequence = @sequence, @message = @description;
     END
     ELSE IF @left = 1
-    BEGIN
-        /* The mark: 0 attempts blame nothing. It goes with the dialog, in one transaction. */
+        /* The mark: 0 attempts blame nothing. It goes with the dialog. */
         INSERT INTO [logging].[PoisonAttempt] (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc)
         SELECT @handle, -4, N'usp_ResendLeft', 0, SYSUTCDATETIME()
         WHERE NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (FORCESEEK)   /* one row, under G */
                           WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft');
-    END;
-
     RETURN @left;
 END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_ResendLeft]
 AS
 /* Redial 0.1.0, configuration logging */
-/* What usp_EndInitiator has left, dialog by dialog: usp_ResendPending, with nothing around it that a failure
-   would roll back. By their marks: what a killed reader has left is the next one's. A lock that does not come
-   (a reader of the target is at work, a sender has just found the dialog dead), or the server's set-up, blames nothing, and the
-   mark stays. Any other error is counted, a reader's 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1:
-   marks have stayed. Raises the server's own trouble. */
+/* What usp_EndInitiator has left, by its marks: usp_ResendPending for each, with nothing around it that a failure
+   would roll back. A lock that does not come, or the server's set-up, blames nothing, and the mark stays. Any other
+   error is counted, 30 seconds apart; after five the copies go to DeadLetter. Returns 0, or 1: marks have
+   stayed. Raises the server's own trouble. */
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
 
-    DECLARE @handle uniqueidentifier;
+    DECLARE @handle uniqueidentifier, @code int, @description nvarchar(3000), @allowResend bit;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @allowResend bit;
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
     DECLARE @busy int;
-    DECLARE @attempts int;
-    DECLARE @stays int = 0;
+    DECLARE @attempts int, @stays int = 0;
 
     IF @@TRANCOUNT <> 0
         THROW 50127, N'usp_ResendLeft must be called outside a transaction: it may wait, and nothing may be held meanwhile.', 1;
@@ -1671,11 +1489,8 @@ BEGIN
         SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
             @allowResend = CASE WHEN pa.Attempts < 5 THEN 1 ELSE 0 END,
             @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
-        FROM [logging].[PoisonAttempt] AS pa
-            /* READPAST: a mark that is just being written is its reader's; nobody is waited for. */
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
-        INNER JOIN [logging].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)    /* written before the mark was */
+        FROM [logging].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)   /* one being written: its reader's */
+        INNER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)      /* written before the mark */
             ON cl.Handle = pa.ConversationHandle
         WHERE pa.ConversationHandle > @last AND pa.MessageSequence = -4 AND pa.MessageType = N'usp_ResendLeft'
         ORDER BY pa.ConversationHandle;
@@ -1695,14 +1510,11 @@ BEGIN
                 THROW;
             SET @stays = 1;
 
-            /* 50112, 8426: somebody else is ending it. He may roll back, and whether a read waits for that is
-               nowhere said (F-126): so the mark stays for a while. */
+            /* 50112, 8426: somebody else is ending it, and may roll back: the mark stays a while. */
             IF ERROR_NUMBER() IN (50112, 8426)
                 DELETE pa
-                FROM [logging].[PoisonAttempt] AS pa
-                    WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows */
-                WHERE pa.ConversationHandle = @handle
-                  AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
+                FROM [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* no scan over others' rows */
+                WHERE pa.ConversationHandle = @handle AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
                 SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
@@ -1722,31 +1534,23 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ResendStranded]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
-   that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
-   that said so was not handled to the end. First the list, then each in a transaction of its own. An error is logged
-   and the next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
+/* Ends and accounts for dialogs that have copies (SentMessage) and cannot deliver them: the initiator's side is
+   gone, or has ended or failed unhandled. First the list, a seek each, then a transaction each. An error is logged
+   and the next one follows; after five errors of one dialog its copies go to DeadLetter. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction */
+    SET ROWCOUNT 0;                     /* a caller's would cut the list */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 10000
-        SET LOCK_TIMEOUT 10000;         /* no dialog is waited for for ever, while others are stranded */
+        SET LOCK_TIMEOUT 10000;         /* others are stranded too */
 
+    DECLARE @sentUtc datetime2(3), @handle uniqueidentifier, @state char(2), @code int,
+        @description nvarchar(3000), @resend bit, @busy int, @copies bigint, @tooLarge int = 0;
     DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
-    DECLARE @sentUtc datetime2(3);
-    DECLARE @handle uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @code int;
-    DECLARE @description nvarchar(3000);
-    DECLARE @resend bit;
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
-    DECLARE @busy int;
     DECLARE @found int;                 /* 1, then the number of a dialog in the list */
-    DECLARE @copies bigint;
-    DECLARE @tooLarge int = 0;
     DECLARE @target uniqueidentifier;
     DECLARE @stranded TABLE (RowId int IDENTITY, ConversationId uniqueidentifier NOT NULL, Handle uniqueidentifier NULL, State char(2) NULL,
         Code int NULL, Reason nvarchar(3000) NULL, Target uniqueidentifier NULL, PRIMARY KEY (ConversationId, RowId));
@@ -1774,10 +1578,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         /* -- 2  The next dialog with copies, by its oldest -- */
         SET @found = 0;
         SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
-        FROM [logging].[SentMessage] AS sm
-            /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
-               in that transaction, may not be seen below (F-126). So no sender is waited for. */
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+        FROM [logging].[SentMessage] AS sm WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)     /* one being sent is not stranded */
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
         IF @found = 0
@@ -1788,22 +1589,17 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
 
         SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
-        FROM [logging].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
-        SELECT @state = ce.state
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* what is done below looks again under locks */
-        WHERE ce.conversation_handle = @handle;
-
-        /* An open dialog delivers, or tells its end. */
-        IF @state IN ('SO', 'CO')
+        SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @handle;
+        IF @state IN ('SO', 'CO')       /* open: it delivers, or tells its end */
             CONTINUE;
 
-        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the log first. */
+        /* A very large one fills the log: for somebody who has looked first. */
         SELECT @copies = COUNT_BIG(*)
         FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
               WHERE sm.ConversationId = @conversationId) AS p;      /* a size, no decision on a row */
@@ -1814,28 +1610,22 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
             VALUES (@conversationId, @handle, @state, @code, @description);
     END;
 
-    /* All has landed, but its end is still to come: a reader of the target was at work on it when activation
-       came, which has written down what the message said. */
+    /* All has landed, but activation met a reader at work, and its end is still to come. */
     IF @endsToo = 1
         INSERT INTO @stranded (ConversationId, Handle, State, Code, Reason)
         SELECT ce.conversation_id, ce.conversation_handle, ce.state, cl.Code, cl.Reason
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
-        INNER JOIN [logging].[ConversationLog] AS cl
-            WITH (NOLOCK, FORCESEEK)    /* as above */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* both: looked at again under locks */
+        INNER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
             ON cl.Handle = ce.conversation_handle
-        WHERE ce.is_initiator = 1
-          AND ce.state IN ('DI', 'ER')
-          AND cl.EndedUtc IS NULL
+        WHERE ce.is_initiator = 1 AND ce.state IN ('DI', 'ER') AND cl.EndedUtc IS NULL
           AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
-          AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id);
+          AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = ce.conversation_id);
 
-    /* The targets of those that are gone: one look at all endpoints (F-153). No more can come: what is gone
-       delivers nothing. */
+    /* The targets of those that are gone: one look at all endpoints. */
     IF EXISTS (SELECT 1 FROM @stranded AS s WHERE s.State IS NULL)
         UPDATE s
         SET Target = ce.conversation_handle
-        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* as above */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
         INNER JOIN @stranded AS s ON s.ConversationId = ce.conversation_id AND s.State IS NULL
         WHERE ce.is_initiator = 0
         OPTION (FORCE ORDER);           /* one pass: the table variable is sought */
@@ -1862,12 +1652,12 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                     @description = @description, @allowResend = @resend;
             END
-            /* -- 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) -- */
+            /* -- 4  Gone: its copies are nobody's -- */
             ELSE
             BEGIN
                 SELECT @busy = 0, @description = ISNULL(@description, N'Its dialog was ended by hand.');
                 BEGIN TRANSACTION;
-                /* Not by NOLOCK: one that is just being ended may yet be there again. */
+                /* Not by NOLOCK: its END may be undone. */
                 IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle)
                     EXECUTE @busy = [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
                         @code = @code, @description = @description, @allowResend = @resend, @waitMs = 10000, @target = @target;
@@ -1877,32 +1667,27 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                     ROLLBACK TRANSACTION;
             END;
 
-            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            /* Its errors are forgotten with its copies. */
             DELETE pa
-            FROM [logging].[PoisonAttempt] AS pa
-                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            FROM [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)
             WHERE pa.ConversationHandle = @conversationId
-              AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                              WHERE sm.ConversationId = @conversationId);
+              AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-
             /* 50112, 8426: somebody else has just done it. */
             IF ERROR_NUMBER() NOT IN (50112, 8426)
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
 
-            /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
-               that was waited for in vain, and the server's trouble (disk, memory); nor the next error
-               within 30 seconds, for a drain asks again and again. */
+            /* Counted, unless it is a lock or the server's trouble, or within 30 seconds: a drain asks again. */
             IF @counted = 0 AND NOT (ERROR_NUMBER() IN (50112, 8426) OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 EXECUTE [logging].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
         END CATCH;
     END;
 
-    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    /* Not in activation (@endsToo = 0): a PRINT is a line in the server's log. */
     IF @tooLarge > 0 AND @endsToo = 1
         PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
             N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
@@ -1915,57 +1700,46 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Empties the initiator's queue: EndDialog and Error end it. One message per
-   transaction, and that transaction owns the conversation group only; the row R is the business of a
-   second transaction, after the first has committed (F-127). */
+   transaction, which owns the conversation group only; R is for a second transaction, behind it. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
+    SET XACT_ABORT OFF;                 /* what an error does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @handle uniqueidentifier;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @sequence bigint;
-    DECLARE @body varbinary(max);
-    DECLARE @attempts int;              /* how often this message rolled its transaction back */
-    DECLARE @poisoned bit;
-    DECLARE @inside bit = 1;            /* 0: we have met a lock, and end no dialog inside of a RECEIVE any more */
+    DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
+        @poisoned bit;
+    DECLARE @attempts int;              /* how often this message was rolled back */
+    DECLARE @inside bit = 1;            /* 0: a lock was met, end no dialog inside a RECEIVE */
     DECLARE @left int;                  /* 1: the dialog was not ended in transaction 1 */
     DECLARE @stays int = 0;             /* 1: one that was not is still there */
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
-    DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
+    DECLARE @rollbacks int = 0;         /* receives rolled back in a row */
     DECLARE @queueId int = OBJECT_ID(N'[logging].[InitiatorQueue]');
-    /* Then it leaves and is started again: nothing in it can grow for ever. */
-    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());
+    DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());    /* then it is started again: nothing grows for ever */
 
     WHILE @rollbacks > 0 OR @stays = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @phase = 2
             SET @rollbacks = 0;
-        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @handle = NULL;             /* RECEIVE without a row leaves it alone */
         SET @phase = 0;
 
         BEGIN TRY
             /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
-
-            RECEIVE TOP (1)
-                @handle = conversation_handle,
-                @messageType = message_type_name,
-                @sequence = message_sequence_number,
-                @body = message_body
+            RECEIVE TOP (1) @handle = conversation_handle, @messageType = message_type_name, @sequence = message_sequence_number, @body = message_body
             FROM [logging].[InitiatorQueue];
 
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
                 SELECT @phase = 2, @stays = 0;
-                /* What is left, by a reader that was killed too. It stays until all is done: nobody else may
-                   come. NOLOCK: it looks again. */
+                /* What is left, by a killed reader too: it stays until all is done. */
                 IF EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -4)
                     EXECUTE @stays = [logging].[usp_ResendLeft];
 
-                /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
+                /* A timer also stands for dialogs that were ended by hand. */
                 IF @rung = 1
                 BEGIN
                     SET @rung = 0;
@@ -1978,16 +1752,12 @@ BEGIN
             END;
 
             SET @phase = 1;
-            SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
-            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now (F-142) */
-
+            SET @sequence = ISNULL(@sequence, -1);   /* of a timer: not documented */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped */
             SET @attempts = 0;
             SELECT @attempts = pa.Attempts
-            FROM [logging].[PoisonAttempt] AS pa
-                WITH (FORCESEEK)        /* a scan would wait for other dialogs' rows, under G */
-            WHERE pa.ConversationHandle = @handle
-              AND pa.MessageSequence = @sequence
-              AND pa.MessageType = @messageType;
+            FROM [logging].[PoisonAttempt] AS pa WITH (FORCESEEK)  /* under G: no scan */
+            WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
             /* -- 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G -- */
@@ -1997,7 +1767,7 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118) -- */
+            /* -- 3  Ending failed even without a resend: set aside, below the five rollbacks -- */
             ELSE IF @attempts >= 2
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
@@ -2008,15 +1778,13 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
-            /* -- 4  EndDialog, Error: end under G where all has landed. What has not is accounted for in a
-                     transaction of its own, since that may wait for others -- */
+            /* -- 4  EndDialog, Error: end under G where all has landed; else in a transaction of its own -- */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             BEGIN
                 EXECUTE @left = [logging].[usp_EndInitiator] @handle, @messageType, @sequence, @body, @inside;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
-
                 IF @left <> 0
                     EXECUTE @stays = [logging].[usp_ResendLeft];
             END
@@ -2035,14 +1803,10 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 9617   /* the queue is off: no news */
+                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation', @handle = @handle, @sequence = @sequence;
 
-            /* 9617, the queue is off, is somebody's decision and not news. */
-            IF ERROR_NUMBER() <> 9617
-                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                    @handle = @handle, @sequence = @sequence;
-
-            /* The server's trouble (disk, memory) or a lock, not the message's: wait until it is over, holding
-               nothing. Any other error of RECEIVE itself: leave, a loop would spin (F-118). */
+            /* The server's trouble or a lock: wait, holding nothing. RECEIVE's own error: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
                 EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
@@ -2054,10 +1818,8 @@ BEGIN
                 CONTINUE;
             END;
 
-            SET @stays = 1;             /* what may be left is looked for before it leaves */
-
-            /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
-               the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
+            SET @stays = 1;             /* look for what is left before leaving */
+            /* A lock, or a dialog ended meanwhile, is not the message's fault, unless it goes on: five rollbacks. */
             IF @phase = 1
                 SELECT @rollbacks = @rollbacks + 1,
                     @inside = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN 0 ELSE @inside END;
@@ -2079,17 +1841,17 @@ AS
 /* Sends EndOfStream on the everlasting dialog (key = single): the target ends it when it has read what
    came before, and the next sender begins another. For a drain, an uninstall, a fresh start.
    Locks: the gate's row, exclusive, so no sender is between its look-up and its commit and no message
-   follows EndOfStream; then the dialog's group: as senders do (F-153). It waits for transactions that
+   follows EndOfStream; then the dialog's group: as senders do. It waits for transactions that
    have sent and are still open, and new senders wait behind it; SET LOCK_TIMEOUT before it bounds that.
    Returns 0 when no everlasting dialog is open any more. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
 
-    DECLARE @handle uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @last uniqueidentifier;
+    DECLARE @handle uniqueidentifier = '00000000-0000-0000-0000-000000000000';
 
     IF @@TRANCOUNT <> 0
         THROW 50122, N'usp_CloseEverlasting must be called outside a transaction: it waits for senders to finish.', 1;
@@ -2109,8 +1871,8 @@ BEGIN
             SET @handle = NULL;
             SELECT TOP (1) @handle = ce.conversation_handle
             FROM sys.conversation_endpoints AS ce
-                /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-                   SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+                /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
+                   SEND then waits for its group, and raises 8426 if it was rolled back. */
                 WITH (NOLOCK)
             WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
               AND ce.is_initiator = 1
@@ -2155,8 +1917,7 @@ AS
    Runs inside its caller's transaction; raises when the row cannot be processed. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
-
+    SET XACT_ABORT OFF;                 /* the caller undoes one row */
     INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
 
@@ -2165,45 +1926,33 @@ END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_LandBatch]
     @conversationId uniqueidentifier,
-    @handle uniqueidentifier,           /* the target's; the caller has a transaction, and owns its group unless it rehearses */
+    @handle uniqueidentifier,           /* the target's; its group is the caller's, unless rehearsing */
     @rows [logging].[ReceivedBatch] READONLY,
     @rehearse bit = 0                   /* 1: nothing was received, and the caller undoes all of it */
 AS
 /* Redial 0.1.0, configuration logging */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
-   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
-   rolls back. */
+   dead-lettered. Raises when the transaction is doomed or nothing can be written: its caller rolls back. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
 
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
-    DECLARE @row int;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
+    DECLARE @row int, @sequence bigint, @messageType nvarchar(256), @body varbinary(max);
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
-    /* ----------------------------------------------------------------------------------------- */
-    /* Undone below: a trigger may commit what was not received, and it comes again. */
+    /* ---- 1  Rows known to be poison: dead-lettered unprocessed. The marks go with their rows ---- */
     IF @rehearse = 1
-        SAVE TRANSACTION RedialRehearsal;
-
-    /* The marks go with their rows, whatever becomes of those in this transaction. */
+        SAVE TRANSACTION RedialRehearsal;   /* undone below: a trigger may commit */
     DELETE pa
     OUTPUT r.RowId, DELETED.Attempts, DELETED.ErrorNumber, DELETED.ErrorMessage
     INTO @marks (RowId, Attempts, ErrorNumber, ErrorMessage)
     FROM @rows AS r
-    INNER JOIN [logging].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
-        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
-        AND pa.MessageType = r.MessageType;
-
+    INNER JOIN [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)   /* under G: no scan */
+        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence AND pa.MessageType = r.MessageType;
     IF @@ROWCOUNT > 0
     BEGIN
         INSERT INTO @done (RowId)
@@ -2211,8 +1960,7 @@ BEGIN
 
         INSERT INTO [logging].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-            m.ErrorNumber, m.ErrorMessage
+        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, m.ErrorNumber, m.ErrorMessage
         FROM @rows AS r
         INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
@@ -2222,9 +1970,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Land the batch as one                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 3  Land the batch as one ---- */
     BEGIN TRY
         INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
         SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
@@ -2234,23 +1980,18 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        /* Doomed: usp_FindPoison finds the row after the rollback. The server's trouble (disk,
-           memory, its set-up) and a lock that did not come blame no row. */
+        /* Doomed: usp_FindPoison finds the row. The server's trouble and locks blame none. */
         IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  It cannot land as one: row by row, each under a savepoint                                */
-    /* ----------------------------------------------------------------------------------------- */
+    /* ---- 4  It cannot land as one: row by row, each under a savepoint ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
-            @body = r.Body
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
         FROM @rows AS r
-        WHERE r.RowId > @row
-          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        WHERE r.RowId > @row AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
@@ -2266,8 +2007,7 @@ BEGIN
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [logging].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
-                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body, ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
         END CATCH;
     END;
 
@@ -2279,18 +2019,16 @@ CREATE OR ALTER PROCEDURE [logging].[usp_EndTarget]
     @conversationId uniqueidentifier,
     @state char(2),                     /* of the endpoint; NULL: it is gone */
     @errorBody varbinary(max),          /* of an Error message; NULL: there was none */
-    @spared uniqueidentifier,           /* the conversation whose END has failed before, if any */
+    @spared uniqueidentifier,           /* whose END has failed before */
     @ended bit OUTPUT                   /* 1: all was sent, or the sender's side has ended */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Ends the target's side of a dialog where it is over; called by usp_TargetActivation in the transaction
-   that has received and landed all of it. End first: the answer to EndOfStream is END, and EndDialog
-   tells the initiator. */
+/* Ends the target's side of a dialog that is over, in the transaction that has received and landed all of it.
+   It ends first: EndDialog tells the initiator. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @code int = NULL;
-    DECLARE @description nvarchar(3000);
+    DECLARE @code int = NULL, @description nvarchar(3000);
     DECLARE @initiator uniqueidentifier = NULL;
 
     IF @errorBody IS NOT NULL
@@ -2299,27 +2037,22 @@ BEGIN
     IF @code > 0                        /* somebody has ended the sender's side */
         SET @ended = 1;
 
-    /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
-       sides, and a sender may still have a message on the way in an open transaction. So it is
-       the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+    /* The broker's own error (a negative code) is told to both sides, and a sender's transaction may be open: the
+       sender's side ends both, unless it is gone. NOLOCK: waits for no sender. */
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [logging].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.conversation_endpoints AS ce
-                           WITH (NOLOCK)    /* waits for no sender (F-126) */
-                       WHERE ce.conversation_handle = @initiator)
+        IF NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = @initiator)
             SET @ended = 1;
     END;
 
-    /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+    /* CLOSED or gone: nothing is left to end (8426). */
     IF @ended = 0 OR ISNULL(@state, 'CD') = 'CD'
         RETURN 0;
 
@@ -2331,8 +2064,7 @@ BEGIN
     END;
 
     DELETE pa
-    FROM [logging].[PoisonAttempt] AS pa
-        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    FROM [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* under G: no scan */
     WHERE pa.ConversationHandle = @handle;
     END CONVERSATION @handle;
 
@@ -2343,31 +2075,24 @@ CREATE OR ALTER PROCEDURE [logging].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
     @rows [logging].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
-    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it: deployed beside readers */
+    @lockErrors int = 0                 /* unused; a reader not yet replaced passes it */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
-   row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
-   receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
-   to blame itself: what failed may not fail again when it is tried alone.
-   Returns 0; 1 the queue was switched off while the server was in trouble; 2 this conversation
-   waits for the server's set-up, and what to receive next is chosen by looking (usp_PickConversation). */
+/* After the one rollback of a doomed batch, in the CATCH of usp_TargetActivation: each row is tried alone and
+   undone, without a RECEIVE; what fails is recorded, and who receives it next dead-letters it. A batch of one is to
+   blame itself. Returns 0; 1 the queue was switched off while the server was in trouble; 2 this conversation waits
+   for the server's set-up (usp_PickConversation). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @left int;
+    DECLARE @left int, @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
+        @tried int = 0, @failed int = 0;
     DECLARE @queueId int = OBJECT_ID(N'[logging].[TargetQueue]');
-    DECLARE @row int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
-    DECLARE @tried int = 0;
-    DECLARE @failed int = 0;
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
 
     IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone (F-266) */
+    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
         EXECUTE @left = [logging].[usp_WaitForServer] NULL, @queueId;
         RETURN @left;
     END;
@@ -2378,8 +2103,7 @@ BEGIN
         RETURN 2;
     END;
 
-    /* The server's own trouble (severity 17 and up, if nobody raised it by hand), or a lock: no
-       row is to blame. */
+    /* The server's own trouble, or a lock: no row is to blame. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
     BEGIN
         EXECUTE @left = [logging].[usp_RehearseLanding] @conversationId, @handle, @rows;
@@ -2388,8 +2112,7 @@ BEGIN
 
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
-            @body = r.Body
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
         FROM @rows AS r
         WHERE r.RowId > @row
         ORDER BY r.RowId;
@@ -2405,7 +2128,7 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* Nor does the server's own trouble say anything against a row. */
+            /* The server's own trouble blames no row. */
             IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
@@ -2428,37 +2151,31 @@ GO
 CREATE OR ALTER PROCEDURE [logging].[usp_PickConversation]
     @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land */
     @single uniqueidentifier OUTPUT,    /* of this one the first message would */
-    @last uniqueidentifier = NULL OUTPUT    /* the one that was chosen last: its turn comes last */
+    @last uniqueidentifier = NULL OUTPUT    /* chosen last: its turn comes last */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Chooses what to receive while a conversation waits for somebody to mend the server's set-up: RECEIVE would take
-   that one again and again, and five rollbacks switch the queue off. Holds nothing. One is chosen by looking, its
-   landing tried and always undone; what fails for the server's sake waits (PoisonAttempt, number -3) and is tried
-   again every 15 seconds. What stands before the message that cannot land is received one by one.
+/* Chooses what to receive while a conversation waits for the server's set-up: RECEIVE would take that one again,
+   and five rollbacks switch the queue off. Holds nothing. One is looked at, its landing tried and undone; what fails
+   for the server's sake waits (PoisonAttempt, -3) and is tried again every 15 seconds.
    Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
 
-    DECLARE @handle uniqueidentifier;
-    DECLARE @conversationId uniqueidentifier;
+    DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [logging].[ReceivedBatch];
     DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
-    DECLARE @rows [logging].[ReceivedBatch];
 
     SELECT @several = NULL, @single = NULL;
     WHILE ISNULL(@several, @single) IS NULL
     BEGIN
         IF NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
             RETURN 0;
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]')
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N'[logging].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.', 1;
 
-        /* 1  One that has waited long enough, for one reader, unless it has just tried another; else one that does
-              not wait, in turn, for somebody may hold the next. NOLOCK: waits for nobody, and RECEIVE looks again */
+        /* -- 1  One that has waited long enough, for one reader; else, in turn, one that does not wait. NOLOCK: RECEIVE looks again -- */
         SET @handle = NULL;
         IF @waits = 0
             SELECT TOP (1) @handle = pa.ConversationHandle
@@ -2467,8 +2184,7 @@ BEGIN
             ORDER BY pa.LastUtc;
         UPDATE pa
         SET LastUtc = SYSUTCDATETIME()
-        FROM [logging].[PoisonAttempt] AS pa
-            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)  /* one row, or another reader's */
+        FROM [logging].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)    /* one row, or another reader's */
         WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3
           AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
         SET @waits = @@ROWCOUNT;
@@ -2490,17 +2206,14 @@ BEGIN
             CONTINUE;
         END;
 
-        /* 2  Would it land? A batch, else its first message. Behind an Error row all or nothing, for the reader
-              takes them together */
+        /* -- 2  Would it land? A batch, else its first message; with an Error row all or nothing -- */
         SET @conversationId = NULL;
         SELECT @conversationId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* never changes */
         WHERE ce.conversation_handle = @handle;
 
-        SET @size = CASE WHEN EXISTS (SELECT 1
-                                      FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
-                                      WHERE q.conversation_handle = @handle
-                                        AND q.message_type_name = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+        SET @size = CASE WHEN EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
+                                      WHERE q.conversation_handle = @handle AND q.message_type_name = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
             THEN 2147483647 ELSE 2000 END;
         WHILE @size > 0
         BEGIN
@@ -2521,7 +2234,7 @@ BEGIN
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
                 IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
-                    BREAK;              /* a message's own error: who receives it, and owns its group, finds whose */
+                    BREAK;              /* a message's own: who receives it finds it */
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 2000 THEN 1 ELSE 0 END;
                 IF @size = 0 AND @waits = 0
@@ -2531,7 +2244,7 @@ BEGIN
             END CATCH;
         END;
 
-        /* A batch would land, or nothing is left: it waits no more. Its first message would: the next one at once. */
+        /* A batch would land: it waits no more. Its first message would: the next at once. */
         IF @waits = 1 AND @size >= 2000
             DELETE pa
             FROM [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
@@ -2556,10 +2269,9 @@ CREATE OR ALTER PROCEDURE [logging].[usp_RehearseLanding]
     @rows [logging].[ReceivedBatch] READONLY    /* the batch that was rolled back */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Called after a rollback that no row is to blame for: the disk or the log is full, memory is short, a lock
-   did not come. Another RECEIVE would be rolled back as well, and five in a row switch the queue off (F-473).
-   So the batch is tried in a transaction that is always undone, until it would land; between two attempts
-   we wait, holding nothing: a second, then longer, a minute at most.
+/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
+   off. So the batch is tried and undone until it would land; between two attempts we wait, holding
+   nothing: a second, then longer, a minute at most.
    Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
@@ -2567,10 +2279,8 @@ BEGIN
 
     DECLARE @copies int;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME();
-    DECLARE @seconds int = 0;
-    DECLARE @delay char(8);
-    DECLARE @message nvarchar(4000);
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8),
+        @message nvarchar(4000);
 
     WHILE 1 = 1
     BEGIN
@@ -2593,12 +2303,9 @@ BEGIN
                 BREAK;                  /* something else: the next RECEIVE finds what */
         END CATCH;
 
-        IF NOT EXISTS (SELECT 1
-                       FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]')
-                         AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
+        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             RETURN 1;
-
         SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
         SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
         WAITFOR DELAY @delay;
@@ -2619,32 +2326,29 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
-   first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
-   the copies of messages that have arrived (F-461). */
+   first, always. Of senders' tables it
+   touches SentMessage only: the copies of messages that have arrived. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a row that cannot land is undone by itself, not doomed */
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SET LOCK_TIMEOUT 30000;             /* nobody keeps a queue's messages and waits for ever */
+    SET LOCK_TIMEOUT 30000;             /* nobody holds messages and waits for ever */
 
-    /* No key, and NULLs: nothing is promised of queuing_order or a system message (F-141); types may be dropped. */
-    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* nothing is promised: NULLs, no key */
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
-    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it (F-161) */
-    DECLARE @handle uniqueidentifier;
-    DECLARE @conversationId uniqueidentifier;
-    DECLARE @state char(2);
-    DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
-    DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
-    DECLARE @errorBody varbinary(max);
+    DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
+        @errorBody varbinary(max);
+    DECLARE @rows [logging].[ReceivedBatch];   /* numbered; RECEIVE INTO may not take it */
+    DECLARE @ended bit;                 /* EndOfStream or the sender's end was seen */
+    DECLARE @failed bit;                /* an Error row was seen: unread ones may follow */
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
-    DECLARE @suspect uniqueidentifier;  /* whose batch was rolled back: its first row comes next */
-    DECLARE @careful bit;               /* 1: one waits for the server's set-up; who knows of it stays as long */
-    DECLARE @chosen uniqueidentifier;   /* the last one, of usp_PickConversation's */
-    DECLARE @spared uniqueidentifier;   /* whose end has failed behind its landing: not asked for again */
+    DECLARE @suspect uniqueidentifier;  /* rolled back: its first row comes next */
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up */
+    DECLARE @chosen uniqueidentifier;   /* usp_PickConversation's last one */
+    DECLARE @spared uniqueidentifier;   /* its END has failed: not asked again */
     DECLARE @left int;
-    DECLARE @until datetime2(3);        /* then it leaves and is started again: nothing in it can grow for ever */
+    DECLARE @until datetime2(3);        /* then it is started again: nothing grows for ever */
 
     SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()),
         @careful = CASE WHEN EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
@@ -2654,24 +2358,20 @@ BEGIN
         DELETE FROM @received;
 
         BEGIN TRY
-            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one (F-105) -- */
+            /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [logging].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
-
             IF ISNULL(@suspect, @handle) IS NULL
                 WAITFOR (RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [logging].[TargetQueue] INTO @received), TIMEOUT 5000;
-            /* Of a suspect one row: it lands or is dead-lettered, so this commits, and a rollback is
-               followed by a commit whatever the other conversations hold (F-162). */
+            /* Of a suspect one row: it lands or is dead-lettered, so this commits. */
             ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @suspect;
+                FROM [logging].[TargetQueue] INTO @received WHERE conversation_handle = @suspect;
             ELSE
                 RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @handle;
+                FROM [logging].[TargetQueue] INTO @received WHERE conversation_handle = @handle;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -2680,13 +2380,13 @@ BEGIN
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
                 IF @careful = 1
-                    WAITFOR DELAY '00:00:01';   /* another reader has it: a loop would spin */
+                    WAITFOR DELAY '00:00:01';   /* another reader has it: do not spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
 
             SELECT @conversationId = ce.conversation_id, @state = ce.state
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G (F-126) */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* our own endpoint, under G */
             WHERE ce.conversation_handle = @handle;
 
             WHILE 1 = 1
@@ -2700,9 +2400,8 @@ BEGIN
                 FROM @received AS r;
 
                 /* -- 2  Land the batch -- */
-                /* The sender's copies: what is accounted for here need not be sent again. First, so that a hook
-                   that commits the RECEIVE commits this too. By key, for a range would ask for one that a
-                   sender is just writing; and by content, for the number is the sender's count (F-461). */
+                /* The sender's copies, first: a hook that commits the RECEIVE commits this. By key, for a range may
+                   meet a sender's new one; by content, for the number is the sender's count. */
                 SAVE TRANSACTION RedialBeforeCopies;
                 DELETE sm
                 FROM @received AS r
@@ -2720,9 +2419,7 @@ BEGIN
                 END;
 
                 /* As one and at once, unless something is known against a row of this dialog. */
-                IF NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa
-                                   WITH (FORCESEEK)     /* a scan would wait for other dialogs' rows, under G */
-                               WHERE pa.ConversationHandle = @handle)
+                IF NOT EXISTS (SELECT 1 FROM [logging].[PoisonAttempt] AS pa WITH (FORCESEEK) WHERE pa.ConversationHandle = @handle)
                 BEGIN
                     BEGIN TRY
                         INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
@@ -2732,7 +2429,7 @@ BEGIN
                         SET @phase = 2;
                     END TRY
                     BEGIN CATCH
-                        /* Doomed, the server's own trouble, or a lock: not this way (section 5). */
+                        /* Doomed, the server's trouble, or a lock: section 5. */
                         IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
@@ -2747,14 +2444,13 @@ BEGIN
                     SET @phase = 2;     /* what fails from here on is no row's fault */
                 END;
 
-                /* -- 3  An Error row overtakes unread rows, and END would delete them: take them first -- */
+                /* -- 3  An Error row overtakes unread rows, which END would delete: take them first -- */
                 IF @failed = 0
                     BREAK;
                 SELECT @errorBody = r.Body FROM @received AS r WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
                 DELETE FROM @received;
                 RECEIVE TOP (2000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [logging].[TargetQueue] INTO @received
-                WHERE conversation_handle = @handle;
+                FROM [logging].[TargetQueue] INTO @received WHERE conversation_handle = @handle;
                 IF NOT EXISTS (SELECT 1 FROM @received)
                     BREAK;
                 SET @phase = 1;
@@ -2770,15 +2466,14 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-
-            IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: somebody's decision and not news */
+            IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: no news */
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* RECEIVE itself: leave, a loop would spin (F-118); unless it passes, or what was chosen is gone (F-266) */
+            /* RECEIVE itself: leave, do not spin; unless it passes, or the chosen one is gone. */
             IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
-            /* Behind its landing: twice for one conversation, and it is not ended here any more (F-473). */
+            /* Behind its landing: twice, and it is not ended here any more. */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
@@ -2835,9 +2530,9 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
-   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
-   after an error (F-139), what failed before is missing now. */
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
 IF EXISTS (SELECT 1
            FROM (VALUES
                (N'[logging].[ConversationLog]'), (N'[logging].[DeadLetter]'), (N'[logging].[DeploymentHistory]'),
@@ -2904,7 +2599,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e9f633a6af707564 1', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'37fe6e1e170b07bb 1', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 SET NOEXEC OFF;
 GO

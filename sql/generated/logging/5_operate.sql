@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e9f633a6af707564 [4-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'37fe6e1e170b07bb [4-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -134,7 +134,7 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Closes and commits the gate, for usp_Drain. Called outside a transaction.
-   Senders keep a share lock on the gate's row until they commit (F-148), so this succeeds only when no
+   Senders keep a share lock on the gate's row until they commit, so this succeeds only when no
    sender is at work: whoever read the gate open has committed before it is closed.
    NOWAIT: a request that queues would have every new sender wait behind it; so it asks again instead,
    and while it waits it holds nothing (F-175). */
@@ -239,12 +239,11 @@ BEGIN
     IF @action = N'END ALONE'
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [logging].[ConversationLog] AS cl
-            WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
-            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+            FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
             WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
     END;
 
@@ -1318,12 +1317,11 @@ Example: EXECUTE [logging].[usp_Resend] @reason = N''somebody ended dialogs'', @
                 BREAK;
             SELECT @dialogsSeen = @dialogsSeen + 1, @initiator = NULL;
             SELECT @initiator = cl.Handle
-            FROM [logging].[ConversationLog] AS cl
-                WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written when it was begun; waits for nobody */
+            FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
             WHERE cl.ConversationId = @conversationId;
             IF @initiator IS NULL                      /* its row was deleted by hand */
                 SELECT @initiator = ce.conversation_handle
-                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a handle never changes */
+                FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                 WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
 
             /* Numbers of a dialog step by 1 (F-452): from first to last, and no count. */
@@ -1502,7 +1500,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e9f633a6af707564 5', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'37fe6e1e170b07bb 5', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 SET NOEXEC OFF;
 GO

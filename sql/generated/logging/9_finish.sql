@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e9f633a6af707564 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'37fe6e1e170b07bb [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -414,21 +414,21 @@ VALUES
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
     (N'Everlasting', NULL), (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
     (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'usp_ArmTimer', 0x07c23c40c0049d9e), (N'usp_DropCopies', 0x030ba63e6312916f),
-    (N'usp_LogError', 0x9ced0572a10fe3fc), (N'usp_ReadErrorBody', 0x48a3c977a84012a3),
-    (N'usp_RecordPoison', 0x34c375d7105155f8), (N'usp_SendEndOfStream', 0xfae53c4d04088b8a),
-    (N'usp_SendPrivately', 0x98adc3764e815c71), (N'usp_WaitForServer', 0x49af90c03435d35f),
-    (N'usp_BeginConversation', 0x2b9f76006a21b8e7), (N'usp_AcquireConversation', 0x1b949ef34158c551),
-    (N'usp_Send', 0xc885a38aca1554d9), (N'usp_MoveCopies', 0x31211d93b44b0505),
-    (N'usp_ResendPending', 0x30b2dfb8dbd787c4), (N'usp_EndInitiator', 0xe48a025a62b3a5a6),
-    (N'usp_ResendLeft', 0xed3013b25c0ef859), (N'usp_ResendStranded', 0xf86283457561f5aa),
-    (N'usp_SenderActivation', 0x1cf9c30a0f9e6eb6), (N'usp_CloseEverlasting', 0x0fc4ab476048e6b2),
-    (N'usp_LandRow', 0x98cd72311eaa2ff3), (N'usp_LandBatch', 0x7b790da516f24dfb),
-    (N'usp_EndTarget', 0x5ee834cdb5ebeb63), (N'usp_FindPoison', 0x25ced62f48842a0e),
-    (N'usp_PickConversation', 0x0880fd7e014ca875), (N'usp_RehearseLanding', 0x657057068bb50024),
-    (N'usp_TargetActivation', 0x1aaa28d34cd33490), (N'vw_DeadLetters', 0x241ad37032076c31),
+    (N'usp_ArmTimer', 0xe2c0afec8f2e2898), (N'usp_DropCopies', 0xa73084550c94dfc2),
+    (N'usp_LogError', 0x64be9dcae240c119), (N'usp_ReadErrorBody', 0x834b8f85c2fe1afe),
+    (N'usp_RecordPoison', 0x198ffc80ae1fa740), (N'usp_SendEndOfStream', 0x027a6e38a8481934),
+    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x5d20c12c895cf13e),
+    (N'usp_BeginConversation', 0xd3cad698bfcd9828), (N'usp_AcquireConversation', 0xdafc6dad1c2c9f12),
+    (N'usp_Send', 0xd324e5a360ce4b10), (N'usp_MoveCopies', 0xf007983135adbd25),
+    (N'usp_ResendPending', 0xab357fb754160674), (N'usp_EndInitiator', 0xf82677d1a6b194d1),
+    (N'usp_ResendLeft', 0x981b3bd63117a3c0), (N'usp_ResendStranded', 0x8e338e3f9f4f266a),
+    (N'usp_SenderActivation', 0xa6d5219e14e0e24b), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
+    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0xaac1e39bbba0d89d),
+    (N'usp_EndTarget', 0xd1e8304d63e76566), (N'usp_FindPoison', 0xcd996ccff89a04f4),
+    (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_RehearseLanding', 0x4595eaae5c8c8529),
+    (N'usp_TargetActivation', 0x61d69676e7bb6d08), (N'vw_DeadLetters', 0x241ad37032076c31),
     (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x3b85ced4d9b6288e),
-    (N'usp_CheckMessages', 0xc7f674ece748be79), (N'usp_SendMessages', 0x4ac8af8a0afa4d03),
+    (N'usp_CheckMessages', 0xc7f674ece748be79), (N'usp_SendMessages', 0xcfca5f520700a798),
     (N'usp_SendBatch', 0x70e7405a5c1f9ff5), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
     (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
     (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
@@ -438,12 +438,12 @@ VALUES
     (N'usp_Health', 0x0848a1657772b584), (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
     (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
     (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
-    (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0xce931938c9e882da),
-    (N'usp_EndLeakedOne', 0x7f5b12b597b63e1c), (N'usp_InTheWay', 0xf134817f67238bf8),
+    (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0x3f373e5d362d3d88),
+    (N'usp_EndLeakedOne', 0xaf41f3afd203aeae), (N'usp_InTheWay', 0xf134817f67238bf8),
     (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
     (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
     (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x5bfb5205b0ac2ea2),
-    (N'usp_Resend', 0x9e8ebb4aa65df425), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
+    (N'usp_Resend', 0x0bcc333e4423e422), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x0d1586db1bfbd6bc),
     (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
     (N'usp_PurgePoison', 0xbaeb44db547cf13f), (N'DeploymentAttempt', NULL);
@@ -474,10 +474,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e9f633a6af7075648dc4a545c89410f268415538cf93ed60c43e3ca8e5a2f9e9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'37fe6e1e170b07bbcfa79fb7b736774781110c2a7aa7f30adaa52ae91c4b5dfb'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'e9f633a6af7075648dc4a545c89410f268415538cf93ed60c43e3ca8e5a2f9e9');
+    VALUES (N'logging', N'0.1.0', N'37fe6e1e170b07bbcfa79fb7b736774781110c2a7aa7f30adaa52ae91c4b5dfb');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

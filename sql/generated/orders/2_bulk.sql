@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'62c1a9e6bd74cfd2 [1-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a6ed742bebbe819b [1-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'1_core.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 2_bulk.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -238,11 +238,8 @@ BEGIN
                     BREAK;
 
                 SET @handle = NULL;
-                EXECUTE [orders].[usp_AcquireConversation]
-                    @conversationKey = @conversationKey,
-                    @deadHandle = @deadHandle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
+                EXECUTE [orders].[usp_AcquireConversation] @conversationKey = @conversationKey, @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction, @handle = @handle OUTPUT;
 
                 SET @keySequence = ISNULL(
                     (SELECT ks.LastSequence FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* nobody else's row (F-147) */
@@ -282,7 +279,7 @@ BEGIN
                 SET XACT_ABORT ON;
                 SET @last = @ordinal;
                 UPDATE sc
-                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here */
                 OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
                 INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
@@ -519,7 +516,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'62c1a9e6bd74cfd2 2', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'a6ed742bebbe819b 2', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'62c1a9e6bd74cfd2 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a6ed742bebbe819b [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -411,22 +411,22 @@ VALUES
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
     (N'Gate', NULL), (N'IdleWatch', NULL), (N'KeySequence', NULL), (N'Landing', NULL), (N'OperatorLog', NULL),
     (N'PoisonAttempt', NULL), (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'SkippedNumber', NULL),
-    (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0xd6c91ab01bfd2083), (N'usp_ArmTimer', 0xb01d80ba9c94eab6),
-    (N'usp_DropCopies', 0x2f16c7629237790e), (N'usp_LogError', 0x72cbe1f3ab385795),
-    (N'usp_ReadErrorBody', 0xa9dcafcad86f2b20), (N'usp_RecordPoison', 0xd1b621caf4241e61),
-    (N'usp_SendEndOfStream', 0x484bdf72d9db7827), (N'usp_SendPrivately', 0xa133e391785df487),
-    (N'usp_WaitForServer', 0xe0d8fbb9aec5f4e6), (N'usp_BeginConversation', 0x517d48c8c55ec795),
-    (N'usp_AcquireConversation', 0xafc4b2472302c44d), (N'usp_Send', 0x92b67e10026a2240),
-    (N'usp_RecycleConversation', 0x48ae79c0d8cda008), (N'usp_MoveCopies', 0x7f46b3ac28a865e1),
-    (N'usp_ResendPending', 0x22ea54aad705dcd3), (N'usp_EndInitiator', 0xa0c4f2161f0b387c),
-    (N'usp_ResendLeft', 0x5b513138cd661c87), (N'usp_ResendStranded', 0xac2eb9331a3516d7),
-    (N'usp_SenderActivation', 0x583cea222b0132c1), (N'usp_LandRow', 0xd52b173f40697a66),
-    (N'usp_LandBatch', 0xef3ca113af504059), (N'usp_EndTarget', 0xe2785a1580a1f646),
-    (N'usp_FindPoison', 0x9b55f0d2cd5a7186), (N'usp_PickConversation', 0xda132f5eec725f7a),
-    (N'usp_RehearseLanding', 0x045aeb2240311440), (N'usp_TakeTurn', 0x6378f816ab7091e5),
-    (N'usp_TargetActivation', 0xa973da5eacebdafd), (N'vw_DeadLetters', 0x7cd9b731e321008a),
+    (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0x624ef2f836a190f3), (N'usp_ArmTimer', 0xcb3efbf1a4b6557a),
+    (N'usp_DropCopies', 0x5c8096bbb0966f1b), (N'usp_LogError', 0x70358dde623c83fb),
+    (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0xbc48f9d39eddf6a9),
+    (N'usp_SendEndOfStream', 0xcc6d4b989771d9ed), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
+    (N'usp_WaitForServer', 0x456aa28d515ac594), (N'usp_BeginConversation', 0x617ce7467a306503),
+    (N'usp_AcquireConversation', 0xe4ab8cb17b504baf), (N'usp_Send', 0xb07e4fca7789624a),
+    (N'usp_RecycleConversation', 0x2779dc9e0332cfdf), (N'usp_MoveCopies', 0x69bb0f6ebe8cfd49),
+    (N'usp_ResendPending', 0xdd9570b293631d3d), (N'usp_EndInitiator', 0x21943012521d5016),
+    (N'usp_ResendLeft', 0x5e76cb3bb5b02e5e), (N'usp_ResendStranded', 0x2691aaf248fd78d6),
+    (N'usp_SenderActivation', 0x6950cb56fb081253), (N'usp_LandRow', 0x00db5b04e571aa70),
+    (N'usp_LandBatch', 0x7d903cb5cf7780af), (N'usp_EndTarget', 0x408baf63804e01f7),
+    (N'usp_FindPoison', 0x78e7a8710644ebb6), (N'usp_PickConversation', 0x830c057ca1642ece),
+    (N'usp_RehearseLanding', 0xd5eab8a88f078fe9), (N'usp_TakeTurn', 0x91bc10bb5f228e5d),
+    (N'usp_TargetActivation', 0xd9402364f31da4c6), (N'vw_DeadLetters', 0x2968d05543d622f0),
     (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x9b71e7ac13e269f7),
-    (N'usp_CheckMessages', 0xf78931697d4d7530), (N'usp_SendMessages', 0xc1f0f66cfa6433f3),
+    (N'usp_CheckMessages', 0xf78931697d4d7530), (N'usp_SendMessages', 0x083f078f90419510),
     (N'usp_SendBatch', 0xc23652b2dbb9d8e6), (N'Outbox', 0x90b08838742b91dc), (N'Outbox_Insert', 0xc21ab6d1aac12279),
     (N'ufn_Conversations', 0x496e5a7e51c0d9dc), (N'ufn_Leaked', 0x7c37f57a8ace5593),
     (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
@@ -436,12 +436,12 @@ VALUES
     (N'usp_Health', 0x21d05310436cf7c7), (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
     (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
-    (N'usp_CloseDialogs', 0x5ae33e193202b5ae), (N'usp_CloseGate', 0x471ab193b8e726c1),
-    (N'usp_EndLeakedOne', 0x62a7f24f52436791), (N'usp_InTheWay', 0x3dba171d27a5d60a),
+    (N'usp_CloseDialogs', 0x0bc0d826db9dc37c), (N'usp_CloseGate', 0x471ab193b8e726c1),
+    (N'usp_EndLeakedOne', 0x75914896655604fc), (N'usp_InTheWay', 0x3dba171d27a5d60a),
     (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9), (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc),
     (N'usp_Drain', 0x6792ef4921a1ef71), (N'usp_EndLeaked', 0x59791aaf5030a71a),
     (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfda3a28b580327f4),
-    (N'usp_Resend', 0x8879f0e29edd4d77), (N'usp_RetireIdle', 0xf261834538ccf6a6),
+    (N'usp_Resend', 0x0a338494dcd3a8ba), (N'usp_RetireIdle', 0xf261834538ccf6a6),
     (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0xcd5ba24192c0327a),
     (N'usp_PurgeLanding', 0xa6db1ee8b0a8c966), (N'usp_PurgeLogs', 0x29525650d7e801c4),
@@ -473,10 +473,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'62c1a9e6bd74cfd214931a6b165e64b51561eab4f3ca958e540d99e467a738d3'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a6ed742bebbe819ba75949b3e6d34158905dec290a2d96e7bd44d40fc45a0a2e'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'62c1a9e6bd74cfd214931a6b165e64b51561eab4f3ca958e540d99e467a738d3');
+    VALUES (N'orders', N'0.1.0', N'a6ed742bebbe819ba75949b3e6d34158905dec290a2d96e7bd44d40fc45a0a2e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
