@@ -2864,10 +2864,11 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_03_usp_Send.procedure.sql', 4, N'procedure', N'[audit].[usp_Send]',
 N'CREATE OR ALTER PROCEDURE [audit].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N''//redial/audit/initiator'',
+    @toService sysname = N''//redial/audit/target'',
+    @onContract sysname = N''//redial/audit/contract'',
+    @messageType sysname = N''//redial/audit/event'',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
@@ -3335,9 +3336,10 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_06_usp_SendBatch.procedure.sql', 4, N'procedure', N'[audit].[usp_SendBatch]',
 N'CREATE OR ALTER PROCEDURE [audit].[usp_SendBatch]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
+    /* Leave out what has a default: it is the only one that this configuration has. */
+    @fromService sysname = N''//redial/audit/initiator'',
+    @toService sysname = N''//redial/audit/target'',
+    @onContract sysname = N''//redial/audit/contract'',
     @messages [audit].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N''audit_module''
@@ -8486,10 +8488,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''69bc9b4e862c879c7e72dbbb26c4aaa72e04dbba8dbf4aff00f24d4c9990e769''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''143774e19b4466aedef2a3920f14fb1f4e53013e14a4605634d37a07215f44d4''
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''audit'', N''0.1.0'', N''69bc9b4e862c879c7e72dbbb26c4aaa72e04dbba8dbf4aff00f24d4c9990e769'');
+    VALUES (N''audit'', N''0.1.0'', N''143774e19b4466aedef2a3920f14fb1f4e53013e14a4605634d37a07215f44d4'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8564,7 +8566,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome 
 DELETE FROM [audit].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [audit].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [audit].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''69bc9b4e862c879c7e72dbbb26c4aaa72e04dbba8dbf4aff00f24d4c9990e769'', NULLIF(@changes, N''''));
+    N''143774e19b4466aedef2a3920f14fb1f4e53013e14a4605634d37a07215f44d4'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [audit].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2,10 +2,11 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N'//redial/etl/initiator',
+    @toService sysname = N'//redial/etl/target',
+    @onContract sysname = N'//redial/etl/contract',
+    @messageType sysname = N'//redial/etl/event',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* not used with key = pool: must be NULL */
     @messageId uniqueidentifier = NULL  /* a retry of the same message passes the same id; NULL: a new one */

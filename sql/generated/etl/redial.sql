@@ -2995,10 +2995,11 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_03_usp_Send.procedure.sql', 4, N'procedure', N'[etl].[usp_Send]',
 N'CREATE OR ALTER PROCEDURE [etl].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N''//redial/etl/initiator'',
+    @toService sysname = N''//redial/etl/target'',
+    @onContract sysname = N''//redial/etl/contract'',
+    @messageType sysname = N''//redial/etl/event'',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* not used with key = pool: must be NULL */
     @messageId uniqueidentifier = NULL  /* a retry of the same message passes the same id; NULL: a new one */
@@ -3451,9 +3452,10 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_06_usp_SendBatch.procedure.sql', 4, N'procedure', N'[etl].[usp_SendBatch]',
 N'CREATE OR ALTER PROCEDURE [etl].[usp_SendBatch]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
+    /* Leave out what has a default: it is the only one that this configuration has. */
+    @fromService sysname = N''//redial/etl/initiator'',
+    @toService sysname = N''//redial/etl/target'',
+    @onContract sysname = N''//redial/etl/contract'',
     @messages [etl].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N''etl_module''
@@ -9075,10 +9077,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''bce2b3c6b32dcf9c861b5c5ab2e465692e868b3035a7907b81875ada5c182261''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''222bb2fe9fbbc7a31eb94543b81ee75da0da959f356b00b0f46eb2bf5cb5089d''
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''etl'', N''0.1.0'', N''bce2b3c6b32dcf9c861b5c5ab2e465692e868b3035a7907b81875ada5c182261'');
+    VALUES (N''etl'', N''0.1.0'', N''222bb2fe9fbbc7a31eb94543b81ee75da0da959f356b00b0f46eb2bf5cb5089d'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -9268,7 +9270,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = 
 DELETE FROM [etl].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [etl].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [etl].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''bce2b3c6b32dcf9c861b5c5ab2e465692e868b3035a7907b81875ada5c182261'', NULLIF(@changes, N''''));
+    N''222bb2fe9fbbc7a31eb94543b81ee75da0da959f356b00b0f46eb2bf5cb5089d'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [etl].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

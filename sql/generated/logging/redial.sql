@@ -2813,10 +2813,11 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_03_usp_Send.procedure.sql', 4, N'procedure', N'[logging].[usp_Send]',
 N'CREATE OR ALTER PROCEDURE [logging].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N''//redial/logging/initiator'',
+    @toService sysname = N''//redial/logging/target'',
+    @onContract sysname = N''//redial/logging/contract'',
+    @messageType sysname = N''//redial/logging/event'',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* not used with key = single: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
@@ -3250,9 +3251,10 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_06_usp_SendBatch.procedure.sql', 4, N'procedure', N'[logging].[usp_SendBatch]',
 N'CREATE OR ALTER PROCEDURE [logging].[usp_SendBatch]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
+    /* Leave out what has a default: it is the only one that this configuration has. */
+    @fromService sysname = N''//redial/logging/initiator'',
+    @toService sysname = N''//redial/logging/target'',
+    @onContract sysname = N''//redial/logging/contract'',
     @messages [logging].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N''logging_module''
@@ -8107,10 +8109,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''b0a3f79396ec2f421f0ba12817d7e1799a5f41f4462569588d7b2995bbf45c50''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''6a41bb5af94ae65ec3222a84a5d82fe43149e87fcc717e68d6e0d4f56f7c76c6''
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''logging'', N''0.1.0'', N''b0a3f79396ec2f421f0ba12817d7e1799a5f41f4462569588d7b2995bbf45c50'');
+    VALUES (N''logging'', N''0.1.0'', N''6a41bb5af94ae65ec3222a84a5d82fe43149e87fcc717e68d6e0d4f56f7c76c6'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8299,7 +8301,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcom
 DELETE FROM [logging].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [logging].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [logging].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''b0a3f79396ec2f421f0ba12817d7e1799a5f41f4462569588d7b2995bbf45c50'', NULLIF(@changes, N''''));
+    N''6a41bb5af94ae65ec3222a84a5d82fe43149e87fcc717e68d6e0d4f56f7c76c6'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [logging].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2,10 +2,11 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N'//redial/orders/initiator',
+    @toService sysname = N'//redial/orders/target',
+    @onContract sysname = N'//redial/orders/contract',
+    @messageType sysname = N'//redial/orders/event',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* required: 1 to 200 characters (declared longer, so that a longer one is seen) */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */

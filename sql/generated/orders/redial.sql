@@ -3002,10 +3002,11 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_03_usp_Send.procedure.sql', 4, N'procedure', N'[orders].[usp_Send]',
 N'CREATE OR ALTER PROCEDURE [orders].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N''//redial/orders/initiator'',
+    @toService sysname = N''//redial/orders/target'',
+    @onContract sysname = N''//redial/orders/contract'',
+    @messageType sysname = N''//redial/orders/event'',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* required: 1 to 200 characters (declared longer, so that a longer one is seen) */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
@@ -3509,9 +3510,10 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_06_usp_SendBatch.procedure.sql', 4, N'procedure', N'[orders].[usp_SendBatch]',
 N'CREATE OR ALTER PROCEDURE [orders].[usp_SendBatch]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
+    /* Leave out what has a default: it is the only one that this configuration has. */
+    @fromService sysname = N''//redial/orders/initiator'',
+    @toService sysname = N''//redial/orders/target'',
+    @onContract sysname = N''//redial/orders/contract'',
     @messages [orders].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N''orders_module''
@@ -8722,10 +8724,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''75f7e4e213bc6425aa012f54c7d26fbef6612a1a6c701581d975a8820bfa95a2''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''22786f2dc26bee66d10e7838368b1edcdda5682735243c0e19d4774f2336f5c1''
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''orders'', N''0.1.0'', N''75f7e4e213bc6425aa012f54c7d26fbef6612a1a6c701581d975a8820bfa95a2'');
+    VALUES (N''orders'', N''0.1.0'', N''22786f2dc26bee66d10e7838368b1edcdda5682735243c0e19d4774f2336f5c1'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8912,7 +8914,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome
 DELETE FROM [orders].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [orders].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [orders].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''75f7e4e213bc6425aa012f54c7d26fbef6612a1a6c701581d975a8820bfa95a2'', NULLIF(@changes, N''''));
+    N''22786f2dc26bee66d10e7838368b1edcdda5682735243c0e19d4774f2336f5c1'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [orders].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';

@@ -2873,10 +2873,11 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_03_usp_Send.procedure.sql', 4, N'procedure', N'[$(name)].[usp_Send]',
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_Send]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
-    @messageType sysname,
+    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
+    @fromService sysname = N''//redial/$(name)/initiator'',
+    @toService sysname = N''//redial/$(name)/target'',
+    @onContract sysname = N''//redial/$(name)/contract'',
+    @messageType sysname = N''//redial/$(name)/event'',
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
     @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
@@ -3344,9 +3345,10 @@ END;
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'72_06_usp_SendBatch.procedure.sql', 4, N'procedure', N'[$(name)].[usp_SendBatch]',
 N'CREATE OR ALTER PROCEDURE [$(name)].[usp_SendBatch]
-    @fromService sysname,
-    @toService sysname,
-    @onContract sysname,
+    /* Leave out what has a default: it is the only one that this configuration has. */
+    @fromService sysname = N''//redial/$(name)/initiator'',
+    @toService sysname = N''//redial/$(name)/target'',
+    @onContract sysname = N''//redial/$(name)/contract'',
     @messages [$(name)].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N''$(name)_module''
@@ -8497,10 +8499,10 @@ INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
 VALUES (N'90_deployment.data.sql', 4, NULL, NULL,
 N'/* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'''') <> N''300f9ea92623f62425b1317eab9b17e42893ace9ddeed3fedd0a76db9dac2664''
+           ORDER BY h.DeploymentId DESC), N'''') <> N''5345b04c7c43c2c99d7e1cc3a5bf0af4bab867e17370197409a01dc9a107516f''
 BEGIN
     INSERT INTO [$(name)].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N''$(name)'', N''0.1.0'', N''300f9ea92623f62425b1317eab9b17e42893ace9ddeed3fedd0a76db9dac2664'');
+    VALUES (N''$(name)'', N''0.1.0'', N''5345b04c7c43c2c99d7e1cc3a5bf0af4bab867e17370197409a01dc9a107516f'');
 END;
 ');
 INSERT INTO @part (Name, FirstLine, Kind, ObjectName, PartText)
@@ -8575,7 +8577,7 @@ DECLARE @begin nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcom
 DELETE FROM [$(name)].[DeploymentAttempt] WHERE AttemptId <= (SELECT MAX(a.AttemptId) FROM [$(name)].[DeploymentAttempt] AS a) - 199;
 INSERT INTO [$(name)].[DeploymentAttempt] (What, ToolVersion, HashBefore, HashAfter, PlannedChanges)
 VALUES (N''install'', N''0.1.0'', (SELECT TOP (1) h.ContentHash FROM [$(name)].[DeploymentHistory] AS h ORDER BY h.DeploymentId DESC),
-    N''300f9ea92623f62425b1317eab9b17e42893ace9ddeed3fedd0a76db9dac2664'', NULLIF(@changes, N''''));
+    N''5345b04c7c43c2c99d7e1cc3a5bf0af4bab867e17370197409a01dc9a107516f'', NULLIF(@changes, N''''));
 SET @attempt = SCOPE_IDENTITY();';
 DECLARE @end nvarchar(max) = N'UPDATE [$(name)].[DeploymentAttempt] SET Outcome = @outcome, Message = @message, EndedUtc = SYSUTCDATETIME() WHERE AttemptId = @attempt;';
 DECLARE @ends nvarchar(100) = N'@outcome nvarchar(10), @message nvarchar(2048), @attempt int';
