@@ -35,9 +35,11 @@ NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
 VERSION = 3
 """Of the form of a plan's file."""
-_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+_COMMENT = re.compile(r"('[^']*')|/\*.*?\*/|--[^\n]*", re.DOTALL)
+"""Or a literal, which may hold what begins a comment."""
 _HEAD = re.compile(
-    r"\s*CREATE\s+(?:OR\s+ALTER\s+)?PROC(?:EDURE)?\s+\S+(.*?)(?:\bWITH\b|\bAS\b)",
+    r"\s*CREATE\s+(?:OR\s+ALTER\s+)?PROC(?:EDURE)?\s+\S+"
+    r"((?:'[^']*'|[^'])*?)(?:\bWITH\b|\bAS\b)",
     re.DOTALL | re.IGNORECASE,
 )
 """A procedure up to its options or its body; names of ours have no blanks."""
@@ -243,9 +245,9 @@ def _callers(one: Look) -> list[str]:
 
 
 _PASSED = {
-    "services.initiator": "callers of usp_Send pass it as @fromService",
-    "services.target": "callers of usp_Send pass it as @toService",
-    "contract.name": "callers of usp_Send pass it as @onContract; the old one is taken as long as "
+    "services.initiator": "callers of usp_Send may pass it as @fromService",
+    "services.target": "callers of usp_Send may pass it as @toService",
+    "contract.name": "callers of usp_Send may pass it as @onContract; the old one is taken as long as "
     "contract.previous lists it",
 }
 """Choices that callers know."""
@@ -319,7 +321,7 @@ def _loss(one: Look, at_work: Live) -> list[str]:
 
 def _parameters(text: str) -> str:
     """A procedure's parameters with types and defaults, in one line; empty for other modules."""
-    head = _HEAD.match(_COMMENT.sub(" ", text))
+    head = _HEAD.match(_COMMENT.sub(lambda found: found[1] or " ", text))
     return "(" + " ".join(head[1].split()).strip("() ") + ")" if head else ""
 
 

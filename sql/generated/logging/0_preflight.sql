@@ -854,7 +854,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'37fe6e1e170b07bb 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'217eec1840244ccd 0', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 SET NOEXEC OFF;
 GO

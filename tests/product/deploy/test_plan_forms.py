@@ -282,4 +282,9 @@ def test_parameters_are_read_without_comments_and_layout():
         "    @two nvarchar(max) OUTPUT -- WITH\nWITH EXECUTE AS 'm'\nAS\nSELECT 1;"
     )
     assert _parameters(text) == "(@one int = NULL, @two nvarchar(max) OUTPUT)"
+    hostile = "N'it''s /* AS -- WITH'"
+    assert (
+        _parameters(f"CREATE PROCEDURE a.b @c sysname = {hostile} AS;")
+        == f"(@c sysname = {hostile})"
+    )
     assert _parameters("CREATE VIEW [a].[v] AS SELECT 1 AS x;") == ""

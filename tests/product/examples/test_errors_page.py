@@ -138,6 +138,7 @@ PROVOKED = {
     "0: HYT00, HY008": timed_out,
     "0: 08S01": lost,
     "0: 08001, 08S01": hung_up,
+    "201": says("EXECUTE audit.usp_Send;"),
     "229": says("EXECUTE AS USER = N'nobody'; " + SEND),
     "266": says("EXECUTE dbo.OneMore;"),
     "596": killed,

@@ -1,8 +1,15 @@
 """usp_Send: sends or raises, in its own transaction and in a caller's."""
 
+import re
+
 import pytest
 
-from .lab import Client, Lab, send
+from .bare import another
+from .lab import AUDIT, Client, Lab, configured, send
+from .two import SHOP, Two
+
+EVENT, NOTE = "//redial/audit/event", "//redial/audit/note"
+WHOLE = "EXECUTE audit.usp_Send @messageBody = 0x01;"
 
 
 @pytest.fixture
@@ -22,6 +29,71 @@ def test_messages_of_one_session_land_in_order_on_one_dialog(lab, client):
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03"]
     assert [row[0] for row in lab.landed()] == [0, 1, 2]
     assert len(lab.rows("SELECT 1 FROM audit.ConversationLog;")) == 1
+
+
+def test_one_argument_is_a_whole_call(lab, client):
+    client.execute(WHOLE + "EXECUTE audit.usp_Send DEFAULT, DEFAULT, DEFAULT, DEFAULT, 0x02;")
+    client.execute(send("0x03"))
+    assert lab.landed() == [(n, EVENT, bytes([n + 1])) for n in range(3)]
+
+
+@pytest.mark.parametrize("given", ["@fromService", "@toService", "@onContract", "@messageType"])
+@pytest.mark.parametrize("value", ["NULL", "N''", "N'//redial/audit/Event '"])
+def test_a_name_that_is_passed_is_looked_at_a_default_fills_nothing_in(lab, client, given, value):
+    assert client.fail(f"EXECUTE audit.usp_Send {given} = {value}, @messageBody = 0x01;") == 50100
+    assert re.findall(r"@\w+", client.errors[0].text) == [given]
+    assert lab.endpoints() == []
+
+
+def test_the_body_is_never_left_out_by_mistake(lab, client):
+    assert client.fail("EXECUTE audit.usp_Send;") == 201
+    assert "'@messageBody'" in client.errors[0].text
+    assert lab.endpoints() == []
+
+
+@pytest.mark.parametrize("first", [EVENT, NOTE])
+def test_of_several_message_types_none_is_guessed(first):
+    """201 as before: nothing ran. Who adds a second type hears of it from every short call."""
+    second = {EVENT: NOTE, NOTE: EVENT}[first]
+    types = [{"name": name, "validation": "none"} for name in (first, second)]
+    lab = Lab(another(AUDIT, message_types=types))
+    client = Client(lab)
+    assert client.fail(WHOLE) == 201
+    assert "'@messageType'" in client.errors[0].text
+    assert lab.endpoints() == []
+    for name in (NOTE, EVENT):
+        client.execute(f"EXECUTE audit.usp_Send @messageType = N'{name}', @messageBody = 0x01;")
+    assert [kind for _, kind, _ in lab.landed()] == [NOTE, EVENT]
+
+
+def test_the_only_type_keeps_its_rule():
+    types = [{"name": EVENT, "validation": "well_formed_xml"}]
+    client = Client(Lab(another(AUDIT, message_types=types)))
+    assert client.fail(WHOLE) == 50100
+    assert "@messageBody must be well-formed XML" in client.errors[0].text
+
+
+def test_with_key_application_the_short_call_names_its_key():
+    lab = Lab(configured(conversation={"key": "application"}))
+    client = Client(lab)
+    assert client.fail(WHOLE) == 50100
+    assert re.findall(r"@\w+", client.errors[0].text) == ["@key"]
+    client.execute("EXECUTE audit.usp_Send @key = N'k', @messageBody = 0x01;")
+    assert lab.bodies() == [b"\x01"]
+
+
+def test_with_a_target_in_another_database_one_argument_is_a_whole_call():
+    two = Two()
+    two.run(WHOLE, SHOP)
+    two.send("0x02")
+    assert two.bodies() == [b"\x01", b"\x02"]
+
+
+def test_a_default_has_the_names_characters_and_no_others():
+    names = {"initiator": "it's ]x[ --", "target": "/* 100% */ $[x]"}
+    lab = Lab(another(AUDIT, services=names, contract={"name": "'' ; THROW"}))
+    Client(lab).execute(WHOLE)
+    assert lab.bodies() == [b"\x01"]
 
 
 def test_it_answers_by_return_code_only_and_leaves_no_transaction(lab, client):

@@ -103,6 +103,31 @@ def test_an_empty_batch_is_no_error_and_begins_no_dialog(key):
     stage.is_clean()
 
 
+@keys
+def test_the_messages_are_a_whole_call(key):
+    """As a table, as JSON and, with nothing at all, as an empty batch; the old calls beside them."""
+    stage = Stage(key)
+    t1 = stage.caller()
+    t1.does(batch(stage, "01").replace(f"{ARGUMENTS}, ", ""))
+    t1.does(batch(stage, "02"))
+    own = {"key": "k1"} if stage.traits.named else {}
+    t1.does(as_json([element(1, b"\x03", **own)]).replace(f"{ARGUMENTS}, ", ""))
+    assert t1.rows("EXECUTE audit.usp_SendBatch;") == [(0, 0, 0, None, None)]
+    assert stage.landed() == ["01", "02", "03"]
+    stage.is_clean()
+
+
+@pytest.mark.parametrize("given", ["@fromService", "@toService", "@onContract"])
+@pytest.mark.parametrize("value", ["NULL", "N''", "N'x'"])
+def test_a_name_that_is_passed_is_looked_at_a_default_fills_nothing_in(given, value):
+    stage = Stage()
+    t1 = stage.caller()
+    call = batch(stage, "01").replace(ARGUMENTS, f"{given} = {value}")
+    assert re.findall(r"@\w+", t1.fails(call, 50150)) == [given]
+    assert stage.dba.rows("SELECT 1 FROM sys.conversation_endpoints;") == []
+    stage.is_clean()
+
+
 def test_every_wrong_argument_and_message_is_named_in_one_error():
     stage = Stage()
     t1 = stage.caller()
