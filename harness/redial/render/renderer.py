@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from jinja2 import (
     BytecodeCache,
@@ -194,7 +195,7 @@ def _assembled(
     environment: Environment, sources: Iterable[_Source], parts: Mapping[str, str], content: str
 ) -> tuple[dict[str, str], dict[str, Place]]:
     """The files that the parts make, one a module, and where each part stands."""
-    around = environment.get_template("97_files/file.inc.j2").module
+    around: Any = environment.get_template("97_files/file.inc.j2").module  # its macros
     files: dict[str, list[str]] = {}
     for source in sources:
         files.setdefault(source.in_file, []).append(source.output)
