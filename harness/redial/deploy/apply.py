@@ -18,8 +18,8 @@ from redial.render.modules import CONTENTS, PART, Place, places_in
 from redial.render.quoting import quote_name
 from redial.tsql import split_batches
 
-RECORD_FILES = ("28_DeploymentHistory.table.sql", "28_DeploymentText.table.sql")
-"""Of a first installation an attempt's row comes behind the first, and its files behind the second."""
+RECORD_FILES = ("28_DeploymentText.table.sql", "30_DeploymentAttempt.table.sql")
+"""Of a first installation: behind the first the files are kept, behind the second the attempt's row."""
 NOT_HERE = 50142
 """A database holds nothing of a configuration (docs/errors.md)."""
 LOCK_TIMEOUT = 1222
@@ -77,11 +77,13 @@ def apply(
 
 
 def installation(files: Iterable[str]) -> list[str]:
-    """The parts of an installation in order: what the sender's side asks first, then each side.
+    """The parts of an installation in order: what the sender's side asks first, then each side, by the
+    numbers of their areas, so that nobody is let in before all of it is there.
 
     Without 89_whole, which is for other tools: a deployment looks at more when it has ended.
     """
     parts = [name for name in files if PART.fullmatch(name) and not WHOLE.match(name)]
+    parts.sort(key=lambda name: (not name.startswith("target/"), name))
     first = [name for name in parts if name.startswith("05_")]
     return [*first, *(name for name in parts if name not in first)]
 

@@ -829,7 +829,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'b963f1734a5e4469 0', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'f54ff608ea855f34 0', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b963f1734a5e4469 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'f54ff608ea855f34 [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1047,11 +1047,10 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Send]
-    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
-    @fromService sysname = N'//redial/audit/initiator',
-    @toService sysname = N'//redial/audit/target',
-    @onContract sysname = N'//redial/audit/contract',
-    @messageType sysname = N'//redial/audit/event',
+    @fromService sysname = N'//redial/audit/initiator',  /* may be left out: the only one */
+    @toService sysname = N'//redial/audit/target',  /* likewise */
+    @onContract sysname = N'//redial/audit/contract',  /* likewise: the newest */
+    @messageType sysname = N'//redial/audit/event',  /* likewise */
     @messageBody varbinary(max),        /* NULL and empty: sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
@@ -2707,7 +2706,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b963f1734a5e4469 1', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'f54ff608ea855f34 1', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b963f1734a5e4469 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'f54ff608ea855f34 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -410,7 +410,7 @@ VALUES
     (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96), (N'usp_RecordPoison', 0x24aa916d0bb72f89),
     (N'usp_SendEndOfStream', 0xbe56bc419c238a7b), (N'usp_SendPrivately', 0x810c9134ce8958c8),
     (N'usp_WaitForServer', 0x685ce3586aad5fb2), (N'usp_BeginConversation', 0x5c4b2ae07a2c3fe3),
-    (N'usp_AcquireConversation', 0x3f312a3d27692992), (N'usp_Send', 0x1736974301b9121a),
+    (N'usp_AcquireConversation', 0x3f312a3d27692992), (N'usp_Send', 0x42b87240ef45b22a),
     (N'usp_RecycleConversation', 0x4b7cf67c01a35ee6), (N'usp_MoveCopies', 0x5b6e925e7b940c0f),
     (N'usp_ResendPending', 0x137106f8099d492f), (N'usp_EndInitiator', 0x6caf4cc5bbb2b42e),
     (N'usp_ResendLeft', 0x3401ec4612fe2651), (N'usp_ResendStranded', 0xf8d49ae5a4342f8d),
@@ -421,7 +421,7 @@ VALUES
     (N'usp_TargetActivation', 0x4d7ca181327caa10), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
     (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
     (N'usp_CheckMessages', 0x99b5450a1b84e39c), (N'usp_SendMessages', 0x780fafa8a21186b2),
-    (N'usp_SendBatch', 0x3b59aa5a7d159eda), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
+    (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
     (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
     (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
     (N'ufn_HealthBroker', 0x5bf4ce41f803159d), (N'ufn_HealthConversations', 0xfd51f0ee8077e5a9),
@@ -467,10 +467,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b963f1734a5e4469f2e90eeca92c81f5f397b0b2560ae0ad21f0d4854e741489'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f54ff608ea855f34795fd257a8d432c83c7c3f350943626177cf452f6c9bede1'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'b963f1734a5e4469f2e90eeca92c81f5f397b0b2560ae0ad21f0d4854e741489');
+    VALUES (N'audit', N'0.1.0', N'f54ff608ea855f34795fd257a8d432c83c7c3f350943626177cf452f6c9bede1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

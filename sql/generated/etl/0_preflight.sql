@@ -829,7 +829,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'9b0779b9d683e0ff 0', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 0', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9b0779b9d683e0ff [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1004,7 +1004,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT,
-    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it: deployed beside callers */
+    @messageType sysname = NULL         /* unused; a usp_Send not yet replaced passes it */
 AS
 /* Redial 0.1.0, configuration etl */
 /* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.
@@ -1173,11 +1173,10 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_Send]
-    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
-    @fromService sysname = N'//redial/etl/initiator',
-    @toService sysname = N'//redial/etl/target',
-    @onContract sysname = N'//redial/etl/contract',
-    @messageType sysname = N'//redial/etl/event',
+    @fromService sysname = N'//redial/etl/initiator',  /* may be left out: the only one */
+    @toService sysname = N'//redial/etl/target',  /* likewise */
+    @onContract sysname = N'//redial/etl/contract',  /* likewise: the newest */
+    @messageType sysname = N'//redial/etl/event',  /* likewise */
     @messageBody varbinary(max),        /* NULL and empty: sent without a body */
     @key nvarchar(4000) = NULL,         /* not used with key = pool: must be NULL */
     @messageId uniqueidentifier = NULL  /* a retry passes the same id; NULL: a new one */
@@ -2885,7 +2884,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9b0779b9d683e0ff 1', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 1', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

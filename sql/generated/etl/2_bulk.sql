@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9b0779b9d683e0ff [1-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [1-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'1_core.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 2_bulk.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -336,10 +336,9 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_SendBatch]
-    /* Leave out what has a default: it is the only one that this configuration has. */
-    @fromService sysname = N'//redial/etl/initiator',
-    @toService sysname = N'//redial/etl/target',
-    @onContract sysname = N'//redial/etl/contract',
+    @fromService sysname = N'//redial/etl/initiator',  /* may be left out: the only one */
+    @toService sysname = N'//redial/etl/target',  /* likewise */
+    @onContract sysname = N'//redial/etl/contract',  /* likewise: the newest */
     @messages [etl].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N'etl_module'
@@ -505,7 +504,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9b0779b9d683e0ff 2', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 2', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9b0779b9d683e0ff [2-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [2-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 3_pieces.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -322,7 +322,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9b0779b9d683e0ff 3', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 3', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 SET NOEXEC OFF;
 GO

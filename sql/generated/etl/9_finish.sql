@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9b0779b9d683e0ff [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -424,8 +424,8 @@ VALUES
     (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xb2d4db7573a02900),
     (N'usp_SendEndOfStream', 0x95223a9771c3e107), (N'usp_SendPrivately', 0xedd0292ab2960983),
     (N'usp_WaitForServer', 0x8b2119ec578921ce), (N'usp_BeginConversation', 0x1f66af9ec14a8adb),
-    (N'usp_WaitForSlot', 0x9e152e1c27cca5dd), (N'usp_AcquireConversation', 0x5aa9c4a450b8df0b),
-    (N'usp_Send', 0x237b08df3fccae3f), (N'usp_RecycleConversation', 0x404f2b50fdc47395),
+    (N'usp_WaitForSlot', 0x9e152e1c27cca5dd), (N'usp_AcquireConversation', 0xd77551d179c064ff),
+    (N'usp_Send', 0x77c5ee150e3b504e), (N'usp_RecycleConversation', 0x404f2b50fdc47395),
     (N'usp_MoveCopies', 0xbbc4d9b2020322a0), (N'usp_ResendPending', 0x491a3fad9d313229),
     (N'usp_EndInitiator', 0x427d513b75480bf9), (N'usp_ResendLeft', 0xc35eb762636d40f3),
     (N'usp_ResendStranded', 0x84388147296c91bd), (N'usp_SenderActivation', 0xc049b99c9369d98d),
@@ -435,7 +435,7 @@ VALUES
     (N'usp_TakeTurn', 0x8465686109e5320b), (N'usp_TargetActivation', 0x8d6361b2c49ace93),
     (N'vw_DeadLetters', 0xea71a353ce53d44e), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0xcd8e336f3a3572dc),
-    (N'usp_SendMessages', 0xcef8bbbc226682ad), (N'usp_SendBatch', 0xad5bc070ca0dd6f6), (N'Outbox', 0xc359d180221483a4),
+    (N'usp_SendMessages', 0xcef8bbbc226682ad), (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4),
     (N'Outbox_Insert', 0x5153f3a6a9409e74), (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890),
     (N'usp_EndPartition', 0x2d03914584f42217), (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40),
     (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
@@ -483,10 +483,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9b0779b9d683e0ff48dec230d067c56c0cd0c6f798749d27dcedd2d47ac303b9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b5c2a6ca5ac3b789a854e2db72b363a55e1f0da9389fd30b4c360616a431643d'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'9b0779b9d683e0ff48dec230d067c56c0cd0c6f798749d27dcedd2d47ac303b9');
+    VALUES (N'etl', N'0.1.0', N'b5c2a6ca5ac3b789a854e2db72b363a55e1f0da9389fd30b4c360616a431643d');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -854,7 +854,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'217eec1840244ccd 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 0', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'217eec1840244ccd [1-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9f6e4e9f0894fc29 [1-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'1_core.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 2_bulk.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -323,10 +323,9 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_SendBatch]
-    /* Leave out what has a default: it is the only one that this configuration has. */
-    @fromService sysname = N'//redial/logging/initiator',
-    @toService sysname = N'//redial/logging/target',
-    @onContract sysname = N'//redial/logging/contract',
+    @fromService sysname = N'//redial/logging/initiator',  /* may be left out: the only one */
+    @toService sysname = N'//redial/logging/target',  /* likewise */
+    @onContract sysname = N'//redial/logging/contract',  /* likewise: the newest */
     @messages [logging].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
 WITH EXECUTE AS N'logging_module'
@@ -492,7 +491,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'217eec1840244ccd 2', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 2', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'217eec1840244ccd [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9f6e4e9f0894fc29 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -419,7 +419,7 @@ VALUES
     (N'usp_RecordPoison', 0x198ffc80ae1fa740), (N'usp_SendEndOfStream', 0x027a6e38a8481934),
     (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x5d20c12c895cf13e),
     (N'usp_BeginConversation', 0xd3cad698bfcd9828), (N'usp_AcquireConversation', 0xdafc6dad1c2c9f12),
-    (N'usp_Send', 0xf6d57aca1f9f02ba), (N'usp_MoveCopies', 0xf007983135adbd25),
+    (N'usp_Send', 0x4dad68cf1dd898b9), (N'usp_MoveCopies', 0xf007983135adbd25),
     (N'usp_ResendPending', 0xab357fb754160674), (N'usp_EndInitiator', 0xf82677d1a6b194d1),
     (N'usp_ResendLeft', 0x981b3bd63117a3c0), (N'usp_ResendStranded', 0x8e338e3f9f4f266a),
     (N'usp_SenderActivation', 0xa6d5219e14e0e24b), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
@@ -429,7 +429,7 @@ VALUES
     (N'usp_TargetActivation', 0x61d69676e7bb6d08), (N'vw_DeadLetters', 0x241ad37032076c31),
     (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x3b85ced4d9b6288e),
     (N'usp_CheckMessages', 0xc7f674ece748be79), (N'usp_SendMessages', 0xcfca5f520700a798),
-    (N'usp_SendBatch', 0x924db4d40acaf910), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
+    (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
     (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
     (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
     (N'ufn_HealthBroker', 0x8d23f79196bc5727), (N'ufn_HealthConversations', 0x8fd98c97d80d5448),
@@ -474,10 +474,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'217eec1840244ccdc1543d50d227f4f7188da655a48c26ed809fd28466633953'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9f6e4e9f0894fc298be39265d00e31754636e59f97f1b2124eac63e54f244fbf'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'217eec1840244ccdc1543d50d227f4f7188da655a48c26ed809fd28466633953');
+    VALUES (N'logging', N'0.1.0', N'9f6e4e9f0894fc298be39265d00e31754636e59f97f1b2124eac63e54f244fbf');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

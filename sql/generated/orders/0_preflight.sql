@@ -854,7 +854,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'2291f89cdb4e793f 0', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 0', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2291f89cdb4e793f [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6843851e8e051f7b [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1145,11 +1145,10 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_Send]
-    /* Leave out what has a default: it is the only one, or the newest, that this configuration has. */
-    @fromService sysname = N'//redial/orders/initiator',
-    @toService sysname = N'//redial/orders/target',
-    @onContract sysname = N'//redial/orders/contract',
-    @messageType sysname = N'//redial/orders/event',
+    @fromService sysname = N'//redial/orders/initiator',  /* may be left out: the only one */
+    @toService sysname = N'//redial/orders/target',  /* likewise */
+    @onContract sysname = N'//redial/orders/contract',  /* likewise: the newest */
+    @messageType sysname = N'//redial/orders/event',  /* likewise */
     @messageBody varbinary(max),        /* NULL and empty: sent without a body */
     @key nvarchar(4000) = NULL,         /* required: 1 to 200 characters (declared longer, so that a longer one is seen) */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
@@ -2824,7 +2823,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2291f89cdb4e793f 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 1', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2291f89cdb4e793f [5-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6843851e8e051f7b [5-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'5_operate.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 6_retention.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -694,7 +694,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2291f89cdb4e793f 6', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 6', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 SET NOEXEC OFF;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2291f89cdb4e793f [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6843851e8e051f7b [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -416,7 +416,7 @@ VALUES
     (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0xbc48f9d39eddf6a9),
     (N'usp_SendEndOfStream', 0xcc6d4b989771d9ed), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
     (N'usp_WaitForServer', 0x456aa28d515ac594), (N'usp_BeginConversation', 0x617ce7467a306503),
-    (N'usp_AcquireConversation', 0xe4ab8cb17b504baf), (N'usp_Send', 0x1edab09ba0775ce4),
+    (N'usp_AcquireConversation', 0xe4ab8cb17b504baf), (N'usp_Send', 0xa0c573c8aeb93ac8),
     (N'usp_RecycleConversation', 0x2779dc9e0332cfdf), (N'usp_MoveCopies', 0x69bb0f6ebe8cfd49),
     (N'usp_ResendPending', 0xdd9570b293631d3d), (N'usp_EndInitiator', 0x21943012521d5016),
     (N'usp_ResendLeft', 0x5e76cb3bb5b02e5e), (N'usp_ResendStranded', 0x2691aaf248fd78d6),
@@ -427,7 +427,7 @@ VALUES
     (N'usp_TargetActivation', 0xd9402364f31da4c6), (N'vw_DeadLetters', 0x2968d05543d622f0),
     (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x9b71e7ac13e269f7),
     (N'usp_CheckMessages', 0xf78931697d4d7530), (N'usp_SendMessages', 0x083f078f90419510),
-    (N'usp_SendBatch', 0x1614b5ecc8d9d388), (N'Outbox', 0x90b08838742b91dc), (N'Outbox_Insert', 0xc21ab6d1aac12279),
+    (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc), (N'Outbox_Insert', 0xc21ab6d1aac12279),
     (N'ufn_Conversations', 0x496e5a7e51c0d9dc), (N'ufn_Leaked', 0x7c37f57a8ace5593),
     (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
     (N'ufn_HealthBroker', 0x72ef4a240af030cb), (N'ufn_HealthConversations', 0xeee745d8fce8da18),
@@ -473,10 +473,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2291f89cdb4e793fa5f449574f6f33bfa080cb252e5131239d3cdf88e492226c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6843851e8e051f7b46ef93ca02a00bc0d8dee773be1e9824cbe54b4949793030'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'2291f89cdb4e793fa5f449574f6f33bfa080cb252e5131239d3cdf88e492226c');
+    VALUES (N'orders', N'0.1.0', N'6843851e8e051f7b46ef93ca02a00bc0d8dee773be1e9824cbe54b4949793030');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
