@@ -1699,7 +1699,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'f54ff608ea855f34 5', @level0type = N'SCHEMA', @level0name = N'audit';
+DECLARE @property int;
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'f54ff608ea855f34 5', @level0type = N'SCHEMA', @level0name = N'audit';
+IF ISNULL(@property, 1) <> 0
+    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
 SET NOEXEC OFF;
 GO

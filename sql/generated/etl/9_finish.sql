@@ -659,7 +659,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';
+DECLARE @property int;
+EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';
+IF ISNULL(@property, 1) <> 0
+    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 PRINT N'Redial 0.1.0, configuration etl: installed.';
 GO
 SET NOEXEC OFF;

@@ -26,9 +26,14 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF APPLOCK_TEST(N'public', N'redial deploy logging', N'Exclusive', N'Session') = 0
     THROW 50229, N'A deployment of configuration logging is running. Nothing was done. Next: let it end, then run this file again.', 127;
+DECLARE @property int;
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';
+BEGIN
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -854,7 +859,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_addextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 0', @level0type = N'SCHEMA', @level0name = N'logging';
+DECLARE @property int;
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 0', @level0type = N'SCHEMA', @level0name = N'logging';
+IF ISNULL(@property, 1) <> 0
+    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
 SET NOEXEC OFF;
 GO

@@ -491,7 +491,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 2', @level0type = N'SCHEMA', @level0name = N'logging';
+DECLARE @property int;
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 2', @level0type = N'SCHEMA', @level0name = N'logging';
+IF ISNULL(@property, 1) <> 0
+    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
 SET NOEXEC OFF;
 GO

@@ -2823,7 +2823,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 1', @level0type = N'SCHEMA', @level0name = N'orders';
+DECLARE @property int;
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 1', @level0type = N'SCHEMA', @level0name = N'orders';
+IF ISNULL(@property, 1) <> 0
+    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
 SET NOEXEC OFF;
 GO

@@ -253,7 +253,9 @@ def mini(tmp_path: Path, template: str) -> Path:
     area = tmp_path / "templates" / "10_a"
     area.mkdir(parents=True)
     (area / "x.view.sql.j2").write_text(template, encoding="utf-8")
-    shutil.copytree(TEMPLATES / "core" / "97_files", tmp_path / "templates" / "97_files")
+    for folder in ("20_security", "97_files"):
+        ignored = shutil.ignore_patterns("*.sql.j2")
+        shutil.copytree(TEMPLATES / "core" / folder, tmp_path / "templates" / folder, ignore=ignored)
     return tmp_path
 
 

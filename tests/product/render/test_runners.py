@@ -119,7 +119,9 @@ def test_a_template_that_some_tool_would_cut_wrong_is_refused_and_nothing_is_wri
     templates = tmp_path / "sql" / "templates" / "10_a"
     templates.mkdir(parents=True)
     into = tmp_path / "generated"
-    shutil.copytree(TEMPLATES / "core" / "97_files", templates.parent / "97_files")
+    for folder in ("20_security", "97_files"):
+        ignored = shutil.ignore_patterns("*.sql.j2")
+        shutil.copytree(TEMPLATES / "core" / folder, templates.parent / folder, ignore=ignored)
     file = templates / "x.view.sql.j2"
     file.write_text("/*\nGO\n*/\nSELECT 1;\nGO\n", encoding="utf-8")
     with pytest.raises(

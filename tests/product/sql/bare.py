@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redial.config import Config
+from redial.deploy.apply import installation as in_order
 from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
@@ -46,7 +47,7 @@ def second(config: Config = AUDIT, **sections: object) -> Config:
 def installation(config: Config) -> list[str]:
     """The batches of the parts, in order, as redial deploy sends them."""
     files = rendered(config)
-    return [sql for name in files if name[:2].isdigit() for sql in batches(files[name])]
+    return [sql for name in in_order(files) for sql in batches(files[name])]
 
 
 def installer(config: Config) -> list[str]:

@@ -54,7 +54,7 @@ def test_the_files_killed_after_any_statement_are_finished_by_their_next_run(cap
             f"\nan installer of {killed} statements, killed after every {stride}: "
             f"{len(cases)} states were left, each made good"
         )
-    assert killed > 600 and len(cases) > 2
+    assert killed > 600 and len(cases) >= 2
 
 
 def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):

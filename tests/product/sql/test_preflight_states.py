@@ -20,7 +20,7 @@ from .bare import Bare, another, installation, installer
 from .lab import AUDIT, Client
 
 NAMES = chosen(None)
-NOT_BEFORE = 50233
+LAST_STATE = 127
 
 
 def database(bare: Bare) -> Database:
@@ -28,11 +28,14 @@ def database(bare: Bare) -> Database:
 
 
 def everything(bare: Bare, config: Config) -> list[int]:
-    """The files, errors or not. The numbers of all errors but those of the files that ask whether the
-    first has passed."""
+    """The files as sqlcmd sends them, which ends at an error of state 127. The numbers of all errors."""
+    found: list[int] = []
     with unprobed(bare.instance.server):
-        found = [number for sql in installer(config) for number in bare.attempt(sql)]
-    return [number for number in found if number != NOT_BEFORE]
+        for sql in installer(config):
+            found += bare.attempt(sql)
+            if any(error.state == LAST_STATE for error in bare.sa.errors):
+                break
+    return found
 
 
 def refusal(bare: Bare, config: Config = AUDIT) -> tuple[int, str]:
