@@ -255,7 +255,9 @@ def mini(tmp_path: Path, template: str) -> Path:
     (area / "x.view.sql.j2").write_text(template, encoding="utf-8")
     for folder in ("20_security", "97_files"):
         ignored = shutil.ignore_patterns("*.sql.j2")
-        shutil.copytree(TEMPLATES / "core" / folder, tmp_path / "templates" / folder, ignore=ignored)
+        shutil.copytree(
+            TEMPLATES / "core" / folder, tmp_path / "templates" / folder, ignore=ignored
+        )
     return tmp_path
 
 
