@@ -27,6 +27,10 @@ _BEFORE, _AFTER = 30, 85
 _ORDER = (CORE, *Modules.model_fields)
 _NAMED = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(table|type|procedure|function|view|trigger)\.sql")
 _HEAD = re.compile(r"^CREATE OR ALTER (?:PROCEDURE|FUNCTION|VIEW|TRIGGER)\b", re.MULTILINE)
+_MODULE = re.compile(r"\d\d_.+\.(?:procedure|function|view|trigger)\.sql")
+_GO = re.compile(r"^GO\n", re.MULTILINE)
+STOP = "IF @@ERROR <> 0 SET NOEXEC ON;\nGO\n"
+"""What stands behind a batch (F-350); no part of ours has it itself."""
 _LINE = re.compile(r"(\S+) +(\d+)-(\d+) +(\S+)")
 
 
@@ -57,28 +61,30 @@ class Frame(NamedTuple):
     """What stands around the parts of a file."""
 
     head: str
-    stop: str
-    """Behind each area: nothing of the file runs after an error."""
     tail: str
 
 
 def assembled(
     frames: Mapping[str, Frame], files: Mapping[str, list[str]], parts: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, Place]]:
-    """The files by name, and where each part is. files: names of each one's parts, in order."""
+    """The files by name, and where each part is. files: names of each one's parts, in order.
+
+    Behind each batch that makes no module stands STOP: nothing of the file runs after its error. What is
+    wrong with a module 9_finish sees.
+    """
     texts: dict[str, str] = {}
     places: dict[str, Place] = {}
     for file, names in files.items():
         frame = frames[file]
-        text, area = frame.head, ""
+        text = frame.head
         for name in names:
-            text += frame.stop if area not in ("", name[:2]) else ""
-            area = name[:2]
             body = parts[name].removeprefix(HEADER)
+            if not _MODULE.fullmatch(name):
+                body = _GO.sub("GO\n" + STOP, body)
             first = text.count("\n") + 1
             places[name] = Place(file, first, first + body.count("\n") - 1)
             text += body
-        texts[file] = text + frame.stop + frame.tail
+        texts[file] = text + frame.tail
     return texts, places
 
 
@@ -109,7 +115,8 @@ def parts_in(files: Mapping[str, str]) -> dict[str, str]:
         lines = files.get(place.file, "").split("\n")
         if place.last >= len(lines):
             raise ValueError(f"{place.file} ends before {name}, which {CONTENTS} says is in it")
-        found[name] = HEADER + "\n".join(lines[place.first - 1 : place.last]) + "\n"
+        text = "\n".join(lines[place.first - 1 : place.last]) + "\n"
+        found[name] = HEADER + text.replace(STOP, "")
     return found
 
 

@@ -53,6 +53,8 @@ IF INDEXPROPERTY(OBJECT_ID(N'[audit].[ConversationLog]', N'U'), N'IX_Conversatio
     CREATE NONCLUSTERED INDEX [IX_ConversationLog_ConversationId] ON [audit].[ConversationLog] (ConversationId)
         WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[DeadLetter]', N'U') IS NULL
@@ -80,6 +82,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
    LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
@@ -101,6 +105,8 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N'TABLE', N'ErrorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
    drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
@@ -127,6 +133,8 @@ BEGIN
     VALUES (1, 1);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
    send has to write down when it was: the server counts a dialog's messages anyway. Only
    usp_RetireIdle reads and writes it. */
@@ -144,6 +152,8 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N'TABLE', N'IdleWatch';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
@@ -183,6 +193,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[audit].[OperatorLog]', N'U') IS NULL
@@ -201,6 +213,8 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N'TABLE', N'OperatorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
@@ -224,6 +238,8 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N'TABLE', N'PoisonAttempt';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
@@ -250,6 +266,8 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N'TABLE', N'SentMessage';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
    EndOfStream, once.
@@ -321,6 +339,8 @@ BEGIN
     EXECUTE [audit].[usp_Mark] N'MESSAGE TYPE', N'EndOfStream', @made = 0;
 END;
 COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
 SET XACT_ABORT ON;
@@ -424,6 +444,8 @@ BEGIN
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/initiator';
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/target')
 BEGIN
     IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/target')
@@ -505,8 +527,6 @@ RETURN
                 THEN 1 ELSE 0 END AS IsWhole
     ) AS h
 );
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ArmTimer]
     @handle uniqueidentifier,
@@ -857,8 +877,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_BeginConversation]
     @conversationKey nvarchar(200),
     @rowHandle uniqueidentifier,        /* in the row now: a placeholder or a dead handle */
@@ -1175,8 +1193,6 @@ BEGIN
         END CATCH;
     END;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
@@ -1960,8 +1976,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LandRow]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
@@ -2600,8 +2614,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER VIEW [audit].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration audit */
@@ -2633,8 +2645,6 @@ SELECT
     dl.ConversationKey, dl.KeySequence, dl.MessageId, dl.DeadLetterId
 FROM [audit].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without

@@ -493,8 +493,6 @@ BEGIN
     EXECUTE [audit].[usp_SendMessages] @messages = @batch, @problems = @problems;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'f54ff608ea855f34 2', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0

@@ -663,8 +663,6 @@ Example: EXECUTE [audit].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'f54ff608ea855f34 6', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0

@@ -492,6 +492,8 @@ BEGIN
 END;
 COMMIT TRANSACTION;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF SCHEMA_ID(N'etl') IS NULL
 BEGIN
     DECLARE @property int;
@@ -513,6 +515,8 @@ ELSE IF EXISTS (SELECT 1 FROM sys.schemas AS s
 BEGIN
     GRANT CONTROL ON SCHEMA::[etl] TO [etl_module];
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_Mark]
     @kind nvarchar(30),     /* TABLE, QUEUE, TYPE of this schema; MESSAGE TYPE, CONTRACT, SERVICE, USER (a role too) */
@@ -618,6 +622,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* The files of the last ten deployments, for redial rollback: a JSON object of texts by name, compressed with
    GZIP, which DECOMPRESS reads. ContentHash is that of DeploymentHistory. Known is what the deployment found
    around it and no file makes (options of the database, its triggers, rights on it), for redial verify. */
@@ -637,6 +643,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* Which numbered migrations (35_) have changed the tables of this schema. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[etl].[Migration]', N'U') IS NULL
@@ -652,6 +660,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'Migration';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Objects this configuration created that cannot carry a mark (20_security/marks.inc.j2): Agent jobs,
    broker priorities. Uninstall drops these and nothing else of their kinds. */
@@ -669,6 +679,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'OwnedObject';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The choices installed now: what a later deployment compares itself with. */
 SET XACT_ABORT ON;

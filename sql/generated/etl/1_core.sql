@@ -53,6 +53,8 @@ IF INDEXPROPERTY(OBJECT_ID(N'[etl].[ConversationLog]', N'U'), N'IX_ConversationL
     CREATE NONCLUSTERED INDEX [IX_ConversationLog_ConversationId] ON [etl].[ConversationLog] (ConversationId)
         WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[etl].[DeadLetter]', N'U') IS NULL
@@ -80,6 +82,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
    LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
@@ -101,6 +105,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'ErrorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
    drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
@@ -127,6 +133,8 @@ BEGIN
     VALUES (1, 1);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
    send has to write down when it was: the server counts a dialog's messages anyway. Only
    usp_RetireIdle reads and writes it. */
@@ -144,6 +152,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'IdleWatch';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Message ids that have landed (delivery = exactly_once): a repeat is counted here and dropped. */
 SET XACT_ABORT ON;
@@ -166,6 +176,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'Inbox';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
@@ -205,6 +217,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[etl].[OperatorLog]', N'U') IS NULL
@@ -223,6 +237,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'OperatorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
@@ -246,6 +262,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'PoisonAttempt';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
@@ -272,6 +290,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'TABLE', N'SentMessage';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
    EndOfStream, once.
@@ -343,6 +363,8 @@ BEGIN
     EXECUTE [etl].[usp_Mark] N'MESSAGE TYPE', N'EndOfStream', @made = 0;
 END;
 COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
 SET XACT_ABORT ON;
@@ -446,6 +468,8 @@ BEGIN
     DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/initiator';
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/target')
 BEGIN
     IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/target')
@@ -527,8 +551,6 @@ RETURN
                 THEN 1 ELSE 0 END AS IsWhole
     ) AS h
 );
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_ArmTimer]
     @handle uniqueidentifier,
@@ -878,8 +900,6 @@ BEGIN
 
     RETURN 0;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
     @conversationKey nvarchar(200),
@@ -1286,8 +1306,6 @@ BEGIN
         END CATCH;
     END;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_RecycleConversation]
     @handle uniqueidentifier,
@@ -2056,8 +2074,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* The pool's slots are rows that exist from deployment on. Every deployment adds what is missing and
    takes away what is beyond the pool's size; a slot that is busy now is left for the next deployment.
    Nobody sends on one beyond the size. */
@@ -2779,8 +2795,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER VIEW [etl].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration etl */
@@ -2812,8 +2826,6 @@ SELECT
     dl.ConversationKey, dl.KeySequence, dl.MessageId, dl.DeadLetterId
 FROM [etl].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without

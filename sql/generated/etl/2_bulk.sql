@@ -502,8 +502,6 @@ BEGIN
     EXECUTE [etl].[usp_SendMessages] @messages = @batch, @problems = @problems;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 2', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0

@@ -209,8 +209,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [etl].[usp_PurgeSendLedger]
     @olderThanDays int = NULL,          /* 1 to 36500; NULL: retention.log_days = 30 */
     @batch int = 4000,                  /* rows of one transaction */
@@ -319,8 +317,6 @@ Example: EXECUTE [etl].[usp_PurgeSendLedger] @olderThanDays = 90, @WhatIf = 0;';
 
     RETURN 0;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 3', @level0type = N'SCHEMA', @level0name = N'etl';

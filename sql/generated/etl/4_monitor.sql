@@ -745,8 +745,6 @@ BEGIN
     RETURN;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [etl].[usp_CheckHealth]
     @failAt tinyint = 10,               /* 1 to 199: fail for this priority number or a lower one */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
@@ -1012,8 +1010,6 @@ ELSE
     RETURN ISNULL(@worst, 200);
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* Nothing is signed. What an earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
 
@@ -1138,8 +1134,6 @@ SELECT
     f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
     f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
 FROM [etl].[ufn_Queues]() AS f;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* operations.notify_queue_off is false: what an earlier choice made goes. */
 DECLARE @property int;

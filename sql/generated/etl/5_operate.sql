@@ -1697,8 +1697,6 @@ Example: EXECUTE [etl].[usp_StartQueue] @reason = N''disk is free again'', @What
     RETURN CASE WHEN EXISTS (SELECT 1 FROM @queues AS q WHERE q.Outcome <> N'done') THEN 1 ELSE 0 END;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 5', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0

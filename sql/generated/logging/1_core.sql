@@ -53,6 +53,8 @@ IF INDEXPROPERTY(OBJECT_ID(N'[logging].[ConversationLog]', N'U'), N'IX_Conversat
     CREATE NONCLUSTERED INDEX [IX_ConversationLog_ConversationId] ON [logging].[ConversationLog] (ConversationId)
         WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[DeadLetter]', N'U') IS NULL
@@ -80,6 +82,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
    LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
@@ -101,6 +105,8 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N'TABLE', N'ErrorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Where to look for the everlasting dialog first: one row, so that a send asks the catalog for one
    handle and not for all endpoints of a group. A proposal only: the catalog's view and
@@ -124,6 +130,8 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N'TABLE', N'Everlasting';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
    drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
@@ -149,6 +157,8 @@ BEGIN
     INSERT INTO [logging].[Gate] (ConfigId, IsOpen)
     VALUES (1, 1);
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
@@ -188,6 +198,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[OperatorLog]', N'U') IS NULL
@@ -206,6 +218,8 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N'TABLE', N'OperatorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
@@ -229,6 +243,8 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N'TABLE', N'PoisonAttempt';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
@@ -255,6 +271,8 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N'TABLE', N'SentMessage';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
    EndOfStream, once.
@@ -326,6 +344,8 @@ BEGIN
     EXECUTE [logging].[usp_Mark] N'MESSAGE TYPE', N'EndOfStream', @made = 0;
 END;
 COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
 SET XACT_ABORT ON;
@@ -457,6 +477,8 @@ BEGIN
              REMOTE_SERVICE_NAME = N'//redial/logging/target',
              PRIORITY_LEVEL = 3);
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
 BEGIN
@@ -862,8 +884,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @vanished bit,                      /* 1: the dialog before is gone, and nobody was told */
@@ -1146,8 +1166,6 @@ BEGIN
         END CATCH;
     END;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
     @conversationId uniqueidentifier,
@@ -1903,8 +1921,6 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [logging].[usp_LandRow]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
@@ -2495,8 +2511,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER VIEW [logging].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration logging */
@@ -2526,8 +2540,6 @@ SELECT
     dl.ConversationKey, dl.KeySequence, dl.MessageId, dl.DeadLetterId
 FROM [logging].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without

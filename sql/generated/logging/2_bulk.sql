@@ -489,8 +489,6 @@ BEGIN
     EXECUTE [logging].[usp_SendMessages] @messages = @batch, @problems = @problems;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 2', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0

@@ -666,8 +666,6 @@ Example: EXECUTE [logging].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 6', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0

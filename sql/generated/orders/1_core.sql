@@ -53,6 +53,8 @@ IF INDEXPROPERTY(OBJECT_ID(N'[orders].[ConversationLog]', N'U'), N'IX_Conversati
     CREATE NONCLUSTERED INDEX [IX_ConversationLog_ConversationId] ON [orders].[ConversationLog] (ConversationId)
         WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[orders].[DeadLetter]', N'U') IS NULL
@@ -80,6 +82,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
    LOG, which their principal may not use (2778). */
 SET XACT_ABORT ON;
@@ -101,6 +105,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'ErrorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
    drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
@@ -127,6 +133,8 @@ BEGIN
     VALUES (1, 1);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
    send has to write down when it was: the server counts a dialog's messages anyway. Only
    usp_RetireIdle reads and writes it. */
@@ -144,6 +152,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'IdleWatch';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The last number given to a message of a key (order = key). It outlives the key's dialogs, so that
    two dialogs of one key, received side by side across a recycle, are still one sequence.
@@ -165,6 +175,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'KeySequence';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
@@ -204,6 +216,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[orders].[OperatorLog]', N'U') IS NULL
@@ -222,6 +236,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'OperatorLog';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
@@ -245,6 +261,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'PoisonAttempt';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
@@ -271,6 +289,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'SentMessage';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
    EndOfStream, once.
@@ -309,6 +329,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'TABLE', N'SessionConversations';
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Numbers of a key that will not land: a client sent the same message again under another number and the
    repeat was dropped, or an operator gave a dead letter up. Who waits for a number looks in vw_Unlanded,
@@ -365,6 +387,8 @@ BEGIN
     EXECUTE [orders].[usp_Mark] N'MESSAGE TYPE', N'EndOfStream', @made = 0;
 END;
 COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
 SET XACT_ABORT ON;
@@ -497,6 +521,8 @@ BEGIN
              PRIORITY_LEVEL = 8);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
 BEGIN
     SET XACT_ABORT ON;
@@ -603,8 +629,6 @@ RETURN
                 THEN 1 ELSE 0 END AS IsWhole
     ) AS h
 );
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_ArmTimer]
     @handle uniqueidentifier,
@@ -955,8 +979,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [orders].[usp_BeginConversation]
     @conversationKey nvarchar(200),
     @rowHandle uniqueidentifier,        /* in the row now: a placeholder or a dead handle */
@@ -1284,8 +1306,6 @@ BEGIN
         END CATCH;
     END;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_RecycleConversation]
     @handle uniqueidentifier,
@@ -2069,8 +2089,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER PROCEDURE [orders].[usp_LandRow]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
@@ -2709,8 +2727,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 CREATE OR ALTER VIEW [orders].[vw_DeadLetters]
 AS
 /* Redial 0.1.0, configuration orders */
@@ -2749,8 +2765,6 @@ UNION ALL
 SELECT
     sn.Reason, sn.SkippedUtc, NULL, NULL, NULL, sn.ConversationKey, sn.KeySequence, sn.MessageId, NULL
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without

@@ -514,8 +514,6 @@ BEGIN
     EXECUTE [orders].[usp_SendMessages] @messages = @batch, @problems = @problems;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 2', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0

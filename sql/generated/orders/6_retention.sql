@@ -692,8 +692,6 @@ Example: EXECUTE [orders].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
 EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 6', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0

@@ -283,6 +283,8 @@ BEGIN
 END;
 
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* Queues of an earlier choice, or of a deployment of a later version that stopped half-way, once no service is
    on them and no message in them (F-170). */
 SET XACT_ABORT ON;
@@ -350,6 +352,8 @@ BEGIN
         COMMIT TRANSACTION;
     END;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Agent jobs and alerts of an earlier choice: what they call is gone, or nobody wants it any more. */
 DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);

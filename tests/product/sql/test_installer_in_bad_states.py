@@ -186,7 +186,7 @@ def test_a_system_database_is_refused_and_left_as_it_was(database):
 @pytest.mark.parametrize("tool", ["sqlcmd", "a connection for each batch"])
 def test_a_connection_cut_in_the_middle_leaves_no_reader_on_and_the_next_run_finishes(tool):
     bare = Bare()
-    assert bare.killed_after(installer(AUDIT), 620)
+    assert bare.killed_after(installer(AUDIT), 670)
     assert bare.rows(
         "SELECT OBJECT_ID(N'audit.usp_LogError'), OBJECT_ID(N'audit.usp_Health');"
     ) != [(None, None)]

@@ -305,7 +305,7 @@ def test_the_files_of_both_sides_make_what_their_parts_make(two):
     """Each run from the sender's database, the target's first; the sender's alone is refused before."""
     bare = Two(deployed=False)
     refused = run_files(bare, "")
-    assert refused[0] == 50205 and refused[-1] == 50233
+    assert refused[0] == 50205 and set(refused[1:]) == {50233}
     for folder, database in (("target/", DEPOT), ("", SHOP)):
         assert run_files(bare, folder) == []
         assert bare.session.execute("SELECT DB_NAME();").rows() == [(database,)]
