@@ -164,10 +164,14 @@ def test_it_installs_once_stops_where_it_must_and_finishes_when_that_is_mended(
         folders = {"plain": good, "inside": wrong, "level": good, "locked": good}
         said = run(broker, jars, tool, *((names[name], of) for name, of in folders.items()))
     assert said[names["plain"]] == "ok" and installed(broker, names["plain"]) == 1
-    assert "was started inside a transaction" in said[names["inside"]]
+    if tool == "flyway":  # it sees ALTER DATABASE itself, before the file is asked
+        assert "both transactional and non-transactional" in said[names["inside"]]
+        assert installed(broker, names["inside"]) == 0
+    else:  # its driver would begin one with the first statement, and the file is before that
+        assert said[names["inside"]] == "ok" and installed(broker, names["inside"]) == 1
     assert "SET COMPATIBILITY_LEVEL = 130" in said[names["level"]]
     assert "A deployment of configuration audit is running" in said[names["locked"]]
-    assert all(installed(broker, names[name]) == 0 for name in ("inside", "level", "locked"))
+    assert all(installed(broker, names[name]) == 0 for name in ("level", "locked"))
     # 2. mended, and the one that was there already: it is not run again
     with closing(connection(broker)) as sa:
         sa.execute(f"ALTER DATABASE {names['level']} SET COMPATIBILITY_LEVEL = 150;")
