@@ -24,8 +24,10 @@ NOT_HERE = 50142
 """A database holds nothing of a configuration (docs/errors.md)."""
 LOCK_TIMEOUT = 1222
 """Lock request time out period exceeded (sys.messages)."""
-PREFLIGHT = "05_preflight.check.sql"
+ASKS = "05_preflight.check.sql"
+"""The part that asks whether it may be installed here."""
 WHOLE = re.compile(r"(?:target/)?89_")
+"""The part by which the files look whether all is there."""
 LOCK_WAIT_MS = 60_000
 """How long a second deployment of the same configuration waits for the first, milliseconds."""
 
@@ -90,8 +92,8 @@ def installation(files: Iterable[str]) -> list[str]:
 
 def check(connection: Any, files: Mapping[str, str]) -> None:
     """Ask what the files ask before they make anything. Raises DeployError with all of it."""
-    place = places_in(files.get(CONTENTS, "")).get(PREFLIGHT)
-    _run_file(connection, PREFLIGHT, files[PREFLIGHT], place)
+    place = places_in(files.get(CONTENTS, "")).get(ASKS)
+    _run_file(connection, ASKS, files[ASKS], place)
 
 
 def uninstall(

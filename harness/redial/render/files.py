@@ -19,7 +19,7 @@ def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
     root: of the templates. Returns the paths whose content changed. Raises RenderError, also for a
     script that some tool would cut in a wrong place: nothing is written then.
     """
-    files = _on_disk(render(config, root))
+    files = on_disk(render(config, root))
     if refused := _refused(files):
         raise RenderError("; ".join(refused))
     changed = []
@@ -61,11 +61,6 @@ def read(directory: Path) -> dict[str, str]:
     return parts_in(files) | files
 
 
-def _on_disk(files: Mapping[str, str]) -> dict[str, str]:
-    """What a folder holds of all that is rendered: its files, not the parts they are made of."""
-    return {name: files[name] for name in on_disk(files)}
-
-
 def _present(directory: Path) -> set[str]:
     """Names of the files there, those of the target's folder with it."""
     return {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
@@ -83,7 +78,7 @@ def check(config: Config, directory: Path, root: Path = SQL, tools: bool = False
     root: of the templates. tools: say too what other tools would cut in a wrong place. Raises
     RenderError.
     """
-    files = _on_disk(render(config, root))
+    files = on_disk(render(config, root))
     present = _present(directory)
     stale = [f"{name}: missing; run invoke render" for name in files if name not in present]
     stale += [f"{name}: not rendered any more; run invoke render" for name in present - set(files)]

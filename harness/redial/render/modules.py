@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from redial.config.choices import CORE
@@ -26,8 +26,9 @@ _BEFORE, _AFTER = 30, 85
 """Areas of the core with a number below the first are in 0_preflight, from the second on in 9_finish."""
 _ORDER = (CORE, *Modules.model_fields)
 _NAMED = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(table|type|procedure|function|view|trigger)\.sql")
+MODULES = frozenset({"procedure", "function", "view", "trigger"})
+"""Kinds of an object that is a module: a text in sys.sql_modules."""
 _HEAD = re.compile(r"^CREATE OR ALTER (?:PROCEDURE|FUNCTION|VIEW|TRIGGER)\b", re.MULTILINE)
-_MODULE = re.compile(r"\d\d_.+\.(?:procedure|function|view|trigger)\.sql")
 _GO = re.compile(r"^GO\n", re.MULTILINE)
 STOP = "IF @@ERROR <> 0 SET NOEXEC ON;\nGO\n"
 """What stands behind a batch (F-350); no part of ours has it itself."""
@@ -57,6 +58,12 @@ def file_of(module: str, area: str) -> str:
     return f"{1 + _ORDER.index(module)}_{module}.sql"
 
 
+def object_of(part: str) -> tuple[str, str]:
+    """The one object that a part of one database makes, and its kind; of other parts two empty words."""
+    found = _NAMED.fullmatch(part)
+    return (found[1], found[2]) if found else ("", "")
+
+
 class Frame(NamedTuple):
     """What stands around the parts of a file."""
 
@@ -79,7 +86,7 @@ def assembled(
         text = frame.head
         for name in names:
             body = parts[name].removeprefix(HEADER)
-            if not _MODULE.fullmatch(name):
+            if object_of(name)[1] not in MODULES:
                 body = _GO.sub("GO\n" + STOP, body)
             first = text.count("\n") + 1
             places[name] = Place(file, first, first + body.count("\n") - 1)
@@ -111,8 +118,10 @@ def places_in(text: str) -> dict[str, Place]:
 def parts_in(files: Mapping[str, str]) -> dict[str, str]:
     """The parts of a folder's files, by name, in the order they run. Raises ValueError."""
     found = {}
-    for name, place in places_in(files.get(CONTENTS, "")).items():
-        lines = files.get(place.file, "").split("\n")
+    places = places_in(files.get(CONTENTS, ""))
+    lines_of = {file: files.get(file, "").split("\n") for file in {p.file for p in places.values()}}
+    for name, place in places.items():
+        lines = lines_of[place.file]
         if place.last >= len(lines):
             raise ValueError(f"{place.file} ends before {name}, which {CONTENTS} says is in it")
         text = "\n".join(lines[place.first - 1 : place.last]) + "\n"
@@ -127,15 +136,14 @@ def made(parts: Mapping[str, str], own: str) -> Iterator[tuple[str, bytes | None
     the batch, blanks and line ends left out: tools write their own.
     """
     for name, text in parts.items():
-        found = _NAMED.fullmatch(name)
-        if found is None:
-            continue
-        if found[2] in ("table", "type"):
-            yield found[1], None
+        made_here, kind = object_of(name)
+        if kind in ("table", "type"):
+            yield made_here, None
+        if kind not in MODULES:
             continue
         for batch in split_batches(text.removeprefix(HEADER)):
             if _HEAD.search(batch.sql):
-                yield found[1], digest(batch.sql, own)
+                yield made_here, digest(batch.sql, own)
 
 
 def digest(batch: str, own: str) -> bytes:
@@ -144,6 +152,6 @@ def digest(batch: str, own: str) -> bytes:
     return hashlib.sha256(text.encode("utf-16-le")).digest()[:8]
 
 
-def on_disk(files: Iterable[str]) -> list[str]:
-    """Names of what a folder holds: all that is rendered but the parts, which its files are made of."""
-    return [name for name in files if not PART.fullmatch(name)]
+def on_disk(files: Mapping[str, str]) -> dict[str, str]:
+    """What a folder holds of all that is rendered: its files, not the parts they are made of."""
+    return {name: text for name, text in files.items() if not PART.fullmatch(name)}

@@ -37,6 +37,7 @@ from redial.render.modules import (
     contents,
     file_of,
     made,
+    object_of,
     on_disk,
 )
 from redial.render.mutants import Mutant, MutantError, find_mutant
@@ -46,9 +47,6 @@ from redial.version import VERSION
 
 SCRIPTS = ("98_", "99_")
 """Directories of scripts that are no part of an installation begin so."""
-
-MODULE = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(procedure|function|view)\.sql")
-"""A rendered file that makes a module: its name and kind."""
 
 SIGNED = ("ufn_Pending", "usp_SeesPending")
 """What is signed where a signature lends db_owner: they read the server's views and nothing of ours,
@@ -140,7 +138,8 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
         }
     files[CONTENTS] = contents(places)
     files[SUMS] = "".join(
-        f"{hashlib.sha256(files[name].encode()).hexdigest()}  {name}\n" for name in on_disk(files)
+        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n"
+        for name, text in on_disk(files).items()
     )
     return files
 
@@ -175,16 +174,16 @@ def _render_side(
         return HEADER + _render_one(environment, source, change, content_hash)
 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
-    texts = {s.output: parts[s] for s in parts}
-    environment.globals["signed"] = signed_modules(texts)
+    files = {s.output: parts[s] for s in parts}
+    environment.globals["signed"] = signed_modules(files)
     own = quote_name(config.schema_name) + "."
     environment.globals["digests"] = [
         f"({literal(name)}, {'NULL' if found is None else '0x' + found.hex()})"
-        for name, found in made(texts, own)
+        for name, found in made(files, own)
     ]
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
     late = [s for s in parts if _is_late(s.path.read_text(encoding="utf-8"))]
-    files = {s.output: parts[s] for s in parts} | {s.output: rendered(s, digest) for s in late}
+    files |= {s.output: rendered(s, digest) for s in late}
     environment.loader = parts_of(root / "templates")
     texts, places = _assembled(environment, parts, files, digest)
     scripts = {s.output: rendered(s, digest) for s in sources if s not in parts}
@@ -225,8 +224,7 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
 
 def signed_modules(files: Mapping[str, str]) -> list[str]:
     """Names of the modules that are signed where a signature lends db_owner. files: of one side."""
-    found = (MODULE.fullmatch(name) for name in files)
-    return sorted({each[1] for each in found if each} & set(SIGNED))
+    return sorted({object_of(name)[0] for name in files} & set(SIGNED))
 
 
 @lru_cache(maxsize=TEXTS)
@@ -268,9 +266,6 @@ def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -
     parts = {path.name.removesuffix(".j2") for path in templates.rglob("*.inc.j2")}
     for name in change.replace.keys() - chosen.keys() - parts:
         raise RenderError(f"mutants/mutants.toml:1: nothing to change: {name!r}")
-    chosen = {
-        kind: replace(source, module=modules.get(kind, CORE)) for kind, source in chosen.items()
-    }
     return sorted(chosen.values(), key=lambda one: (one.in_file, one.area, one.file))
 
 
@@ -284,8 +279,9 @@ def _chosen(
     chosen: dict[str, _Source] = {}
     config = environment.globals["c"]
     assert isinstance(config, Config)
-    for source in _scan(root):
-        if modules.get(source.object_kind, CORE) not in config.installed_modules:
+    for template in _scan(root):
+        source = replace(template, module=modules.get(template.object_kind, CORE))
+        if source.module not in config.installed_modules:
             continue
         if not here.holds(source.area, source.object_kind.split(".")[0]):
             continue
