@@ -22,7 +22,7 @@ PREFLIGHT, FINISH = "0_preflight.sql", "9_finish.sql"
 CONTENTS = "CONTENTS"
 PART = re.compile(r"(?:target/)?\d\d_[^/]+\.sql")
 """The name of a part."""
-_BEFORE, _AFTER = 30, 85
+_BEFORE, _AFTER = 30, 83
 """Areas of the core with a number below the first are in 0_preflight, from the second on in 9_finish."""
 _ORDER = (CORE, *Modules.model_fields)
 _NAMED = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(table|type|procedure|function|view|trigger)\.sql")

@@ -48,6 +48,9 @@ from redial.version import VERSION
 SCRIPTS = ("98_", "99_")
 """Directories of scripts that are no part of an installation begin so."""
 
+RETIRED = frozenset({"usp_RehearseLanding.procedure"})
+"""What an earlier revision installed and no template renders any more: a deployment removes it."""
+
 SIGNED = ("ufn_Pending", "usp_SeesPending")
 """What is signed where a signature lends db_owner: they read the server's views and nothing of ours,
 call no module and write nothing. Whoever may ALTER our views and tables could else read or write
@@ -152,7 +155,7 @@ def _render_side(
     environment = new_environment(config, here, root, change)
     sources = _sources(root, change, environment, here)
     every = _scan(root / "templates")
-    known = frozenset(source.object_kind for source in every)
+    known = frozenset(source.object_kind for source in every) | RETIRED
     environment.globals["last_migration"] = max(
         (int(source.file[:2]) for source in every if source.object_kind.endswith(".migration")),
         default=0,

@@ -29,7 +29,7 @@ ENTRIES = frozenset(
 )
 """What callers, queues and operators of a search begin with."""
 
-ALWAYS = frozenset({"10", "40", "50", "60", "62", "63", "75", "76", "81"})
+ALWAYS = frozenset({"10", "40", "50", "60", "62", "75", "76", "83", "87"})
 """Numbers of the areas every search stands on: contract, queues, services, priorities, the hook, the
 rows of a pool, activation."""
 

@@ -1,4 +1,4 @@
-/* Redial 0.1.0, configuration audit: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
+/* Redial 0.1.0, configuration audit: 9_finish.sql, rights, readers switched on, what earlier choices left; looks whether all is there. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -10,10 +10,33 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'f54ff608ea855f34 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0611b425b808dcfd [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
+IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/initiator')
+    BEGIN
+        DROP BROKER PRIORITY [redial/audit/initiator];
+    END;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/initiator';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/target')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/target')
+    BEGIN
+        DROP BROKER PRIORITY [redial/audit/target];
+    END;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/target';
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -100,6 +123,75 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[audit].[ConversationLog]'), (N'[audit].[DeadLetter]'), (N'[audit].[DeploymentHistory]'),
+               (N'[audit].[DeploymentText]'), (N'[audit].[ErrorLog]'), (N'[audit].[Gate]'), (N'[audit].[Landing]'),
+               (N'[audit].[Migration]'), (N'[audit].[OperatorLog]'), (N'[audit].[OwnedObject]'),
+               (N'[audit].[PoisonAttempt]'), (N'[audit].[ReceivedBatch]'), (N'[audit].[SentMessage]'),
+               (N'[audit].[SessionConversations]'), (N'[audit].[Setting]'), (N'[audit].[ufn_ReadEnvelope]'),
+               (N'[audit].[usp_AcquireConversation]'), (N'[audit].[usp_ArmTimer]'),
+               (N'[audit].[usp_BeginConversation]'), (N'[audit].[usp_DropCopies]'), (N'[audit].[usp_EndInitiator]'),
+               (N'[audit].[usp_EndTarget]'), (N'[audit].[usp_FindPoison]'), (N'[audit].[usp_LandBatch]'),
+               (N'[audit].[usp_LandRow]'), (N'[audit].[usp_LogError]'), (N'[audit].[usp_Mark]'),
+               (N'[audit].[usp_MoveCopies]'), (N'[audit].[usp_PickConversation]'), (N'[audit].[usp_ReadErrorBody]'),
+               (N'[audit].[usp_RecordPoison]'), (N'[audit].[usp_RecycleConversation]'), (N'[audit].[usp_ResendLeft]'),
+               (N'[audit].[usp_ResendPending]'), (N'[audit].[usp_ResendStranded]'), (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendEndOfStream]'), (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_SendPrivately]'), (N'[audit].[usp_TakeTurn]'), (N'[audit].[usp_TargetActivation]'),
+               (N'[audit].[usp_WaitForServer]'), (N'[audit].[vw_DeadLetters]'), (N'[audit].[vw_Unlanded]')
+           ) AS needed(Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [audit].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 2
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
+BEGIN
+    ALTER QUEUE [audit].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [audit].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 2,
+        EXECUTE AS N'audit_module'
+    );
+END;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [audit].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 4
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
+BEGIN
+    ALTER QUEUE [audit].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [audit].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'audit_module'
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What earlier choices installed and these do not: nothing calls it any more. A table goes when it is
    empty; rows are data, and purge_data.sql removes them. */
 SET XACT_ABORT ON;
@@ -116,7 +208,7 @@ VALUES
     (N'TABLE', N'SkippedNumber'), (N'PROCEDURE', N'usp_BeginPartition'), (N'PROCEDURE', N'usp_CloseEverlasting'),
     (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
     (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -315,7 +407,7 @@ BEGIN
                WHERE ep.class = 1 AND ep.major_id = OBJECT_ID(@queue, N'SQ') AND ep.name = N'Redial.made')
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        /* Asked first: a deployment that stopped before 81_activation left a queue without any, and what
+        /* Asked first: a deployment that stopped before 87_activation left a queue without any, and what
            DROP says to that is not on the alter-queue page (F-360). */
         IF EXISTS (SELECT 1 FROM sys.service_queues AS q
                    WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
@@ -407,21 +499,20 @@ INSERT INTO @made (Name, Digest)
 VALUES
     (N'usp_Mark', 0x1f4024f3606896a7), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Gate', NULL), (N'IdleWatch', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
-    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'ufn_ReadEnvelope', 0x16e1e53a9c894b36), (N'usp_ArmTimer', 0x2ef79e5adb233e4e),
-    (N'usp_DropCopies', 0xb73cc26eb29854fb), (N'usp_LogError', 0xba93faab9ab6a7bb),
-    (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96), (N'usp_RecordPoison', 0x24aa916d0bb72f89),
-    (N'usp_SendEndOfStream', 0xbe56bc419c238a7b), (N'usp_SendPrivately', 0x810c9134ce8958c8),
-    (N'usp_WaitForServer', 0x685ce3586aad5fb2), (N'usp_BeginConversation', 0x5c4b2ae07a2c3fe3),
-    (N'usp_AcquireConversation', 0x3f312a3d27692992), (N'usp_Send', 0x42b87240ef45b22a),
-    (N'usp_RecycleConversation', 0x4b7cf67c01a35ee6), (N'usp_MoveCopies', 0x5b6e925e7b940c0f),
-    (N'usp_ResendPending', 0x137106f8099d492f), (N'usp_EndInitiator', 0x6caf4cc5bbb2b42e),
-    (N'usp_ResendLeft', 0x3401ec4612fe2651), (N'usp_ResendStranded', 0xf8d49ae5a4342f8d),
-    (N'usp_SenderActivation', 0xa2519d16dcf09b6f), (N'usp_LandRow', 0x31f2a5ed0682910a),
-    (N'usp_LandBatch', 0x7fd2ba9091eebd0a), (N'usp_EndTarget', 0xea5d71717822430d),
-    (N'usp_FindPoison', 0x1576c443a25164c1), (N'usp_PickConversation', 0xcb3e57525fa08406),
-    (N'usp_RehearseLanding', 0xd753eb8b4bd142d4), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
+    (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL), (N'SentMessage', NULL),
+    (N'SessionConversations', NULL), (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0x16e1e53a9c894b36),
+    (N'usp_ArmTimer', 0x2ef79e5adb233e4e), (N'usp_DropCopies', 0xb73cc26eb29854fb),
+    (N'usp_LogError', 0xba93faab9ab6a7bb), (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96),
+    (N'usp_RecordPoison', 0x30cf0bd5d7f68fa0), (N'usp_SendEndOfStream', 0x94998c25b85825cd),
+    (N'usp_SendPrivately', 0x810c9134ce8958c8), (N'usp_WaitForServer', 0x93bc08438ed201c4),
+    (N'usp_BeginConversation', 0x72b74a4172c7e540), (N'usp_AcquireConversation', 0x7dfc7095f28d098b),
+    (N'usp_Send', 0x5238c4ecf66bcf8e), (N'usp_RecycleConversation', 0x33d5c48c05d88284),
+    (N'usp_MoveCopies', 0x7cd518730d4513e3), (N'usp_ResendPending', 0x90e94fae4e129129),
+    (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x3401ec4612fe2651),
+    (N'usp_ResendStranded', 0xa11eda4f16785a3f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
+    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0x7fd2ba9091eebd0a),
+    (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xbc88e95e1585b290),
+    (N'usp_PickConversation', 0xcb3e57525fa08406), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
     (N'usp_TargetActivation', 0x4d7ca181327caa10), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
     (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
     (N'usp_CheckMessages', 0x99b5450a1b84e39c), (N'usp_SendMessages', 0x780fafa8a21186b2),
@@ -433,13 +524,13 @@ VALUES
     (N'ufn_HealthQueues', 0x8b5ac5b59a07a16e), (N'usp_CheckHealth', 0x53cdb91d3de83e83),
     (N'usp_Health', 0xee250f70f0e7dc8f), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
     (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
-    (N'vw_Queues', 0xafa76d45403e7195), (N'usp_OpenGate', 0x4968733656e7479a),
+    (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x4968733656e7479a),
     (N'usp_CloseDialogs', 0x5ab14656ce77e550), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
-    (N'usp_EndLeakedOne', 0x01d0869e1be29a7a), (N'usp_InTheWay', 0x83f961c39e0352cc),
+    (N'usp_EndLeakedOne', 0xb42f4782b0549605), (N'usp_InTheWay', 0x83f961c39e0352cc),
     (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
     (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
     (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0xe27f9ade6edcd936),
-    (N'usp_Resend', 0x326b864bb49ccfb4), (N'usp_RetireIdle', 0x85b629c2afefb068),
+    (N'usp_Resend', 0x65f3b06ff2ca8ac7), (N'usp_RetireIdle', 0x85b629c2afefb068),
     (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0xe74932ab21a1e77c),
     (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
@@ -471,10 +562,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'f54ff608ea855f34795fd257a8d432c83c7c3f350943626177cf452f6c9bede1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'0611b425b808dcfd3574f349c31ff2ba75f28e139f29cf8bc3f4337e75d264dc'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'f54ff608ea855f34795fd257a8d432c83c7c3f350943626177cf452f6c9bede1');
+    VALUES (N'audit', N'0.1.0', N'0611b425b808dcfd3574f349c31ff2ba75f28e139f29cf8bc3f4337e75d264dc');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd851cae534c542ca [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -131,26 +131,6 @@ IF NOT EXISTS (SELECT 1 FROM [etl].[Gate] AS g WHERE g.ConfigId = 1)
 BEGIN
     INSERT INTO [etl].[Gate] (ConfigId, IsOpen)
     VALUES (1, 1);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
-   send has to write down when it was: the server counts a dialog's messages anyway. Only
-   usp_RetireIdle reads and writes it. */
-SET XACT_ABORT ON;
-IF OBJECT_ID(N'[etl].[IdleWatch]', N'U') IS NULL
-BEGIN
-    BEGIN TRANSACTION;
-    CREATE TABLE [etl].[IdleWatch]
-    (
-        Handle uniqueidentifier NOT NULL,
-        SendSequence bigint NOT NULL,
-        SinceUtc datetime2(3) NOT NULL CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
-        CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
-    );
-    EXECUTE [etl].[usp_Mark] N'TABLE', N'IdleWatch';
-    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -458,29 +438,6 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
-IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
-BEGIN
-    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/initiator')
-    BEGIN
-        DROP BROKER PRIORITY [redial/etl/initiator];
-    END;
-    DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/initiator';
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/target')
-BEGIN
-    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/target')
-    BEGIN
-        DROP BROKER PRIORITY [redial/etl/target];
-    END;
-    DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/target';
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
 SET XACT_ABORT ON;
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
@@ -586,7 +543,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
     DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @message nvarchar(2048);
@@ -613,7 +569,6 @@ BEGIN
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         SET @first = ISNULL(@first, @sequence);
         WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
@@ -651,10 +606,8 @@ AS
 /* Redial 0.1.0, configuration etl */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @number int = ERROR_NUMBER(), @line int = ERROR_LINE();
     SET @message = ISNULL(@message, ERROR_MESSAGE());
-
     BEGIN TRY
         INSERT INTO [etl].[ErrorLog]
             (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
@@ -681,7 +634,6 @@ BEGIN
     /* Methods of xml want these (1934). */
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
-
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody),
         @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody), @number nvarchar(20), @from int,
         @to int;
@@ -719,7 +671,6 @@ AS
 /* Counts rollbacks against one queue row, after the rollback: so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @number int = ERROR_NUMBER(), @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000),
         @written bit = 0;
 
@@ -728,11 +679,10 @@ BEGIN
         UPDATE pa
         SET Attempts = pa.Attempts + @attempts, LastUtc = SYSUTCDATETIME(), ErrorNumber = @number, ErrorMessage = @message
         FROM [etl].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)   /* a scan would wait for who waits for us */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for who waits for us */
         WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
-
         BEGIN TRY
             INSERT INTO [etl].[PoisonAttempt]
                 (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
@@ -745,7 +695,6 @@ BEGIN
                 THROW;                  /* 2627: another reader was first */
         END CATCH;
     END;
-
     RETURN 0;
 END;
 GO
@@ -757,7 +706,6 @@ AS
    it, or began it: so it is sent once and nothing follows. Takes G, then its row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @sent bigint = NULL;
 
     IF @@TRANCOUNT = 0
@@ -771,7 +719,7 @@ BEGIN
 
     UPDATE cl
     SET EndOfStreamUtc = SYSUTCDATETIME(), Messages = @sent - 1     /* the last number was EndOfStream's */
-    FROM [etl].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row only */
+    FROM [etl].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 END;
 GO
@@ -791,7 +739,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
-
     DECLARE @conversationId uniqueidentifier, @row int = 0, @messageType nvarchar(256),
         @body varbinary(max), @last int = 0, @state char(2);
 
@@ -816,7 +763,6 @@ BEGIN
         ORDER BY m.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         IF @body IS NULL
         BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
@@ -847,32 +793,42 @@ BEGIN
     INSERT INTO [etl].[ConversationLog]
         (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages, Reason)
     VALUES (@handle, @conversationId, 1, @resendOf, SYSUTCDATETIME(), @sent, @reason);
-
     RETURN 0;
 END;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_WaitForServer]
-    @handle uniqueidentifier,           /* the conversation it happened on; NULL: RECEIVE itself failed */
-    @queueId int                        /* the queue of the reader that waits */
+    @handle uniqueidentifier,           /* the conversation it happened on, for ErrorLog */
+    @queueId int,                       /* the queue of the reader that waits */
+    @conversationId uniqueidentifier,   /* of the batch; NULL: RECEIVE itself failed */
+    @rows [etl].[ReceivedBatch] READONLY    /* the batch that was rolled back */
 AS
 /* Redial 0.1.0, configuration etl */
-/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be rolled
-   back too, and five in a row switch the queue off. So something is written and undone until it can be;
-   before each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
-   Returns 0, or 1 when the queue was switched off meanwhile. */
+/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
+   off. So the batch is tried and undone until it would land; without one, something is written and undone.
+   Between two attempts we wait, holding nothing: a second (five before the first without a batch), then longer,
+   a minute at most. Returns 0 it would work, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8), @message nvarchar(4000), @copies int;
+    DECLARE @batch bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 5, @delay char(8),
-        @message nvarchar(4000);
-
-    WAITFOR DELAY '00:00:05';
+    IF @batch = 0
+        WAITFOR DELAY '00:00:05';
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
-            INSERT INTO [etl].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            IF @batch = 0
+                INSERT INTO [etl].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            SELECT @copies = COUNT(*)
+            FROM @rows AS r
+            INNER JOIN [etl].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+            IF @batch = 1
+                EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
             BREAK;
         END TRY
@@ -891,13 +847,12 @@ BEGIN
         WAITFOR DELAY @delay;
     END;
 
-    IF @seconds > 5
+    IF @seconds > 0
     BEGIN
         SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
             N' seconds of waiting: see the error before. Nothing was lost.');
         EXECUTE [etl].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
     END;
-
     RETURN 0;
 END;
 GO
@@ -913,13 +868,7 @@ AS
    the row R: row first, conversation group second. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
-    DECLARE @timeout int = NULL;
-
-    /* What has not landed of it: a timer starts usp_ResendStranded soon. */
-    IF @vanished = 1
-        SET @timeout = 30;
 
     BEGIN TRY
         /* ---- 1  The dialog ---- */
@@ -928,13 +877,13 @@ BEGIN
             ON CONTRACT [//redial/etl/contract]
             WITH LIFETIME = 604800, ENCRYPTION = OFF;
 
-        IF @timeout IS NOT NULL
-            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
+        /* What has not landed of the one before: a timer starts usp_ResendStranded soon. */
+        IF @vanished = 1
+            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = 30;
 
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* just made; R and G held: no wait */
         WHERE ce.conversation_handle = @newHandle;
-
         IF @newId IS NULL
             THROW 50104, N'User ''etl_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/etl/initiator'' and its queue.', 1;
 
@@ -945,15 +894,12 @@ BEGIN
             /* With a random part: not all replaced at once. */
             RecycleAtUtc = DATEADD(second, 3600 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601, SYSUTCDATETIME()),
             RecycleAtMessages = 100000 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 10001
-        FROM [etl].[SessionConversations] AS sc
-            /* By the clustered key: by Handle its index would be locked first. */
-            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* by Handle its index would be locked first */
         WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @rowHandle;
 
         /* ---- 3  The log row: only ever inserted here ---- */
         INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
-
         SELECT @handle = @newHandle;
     END TRY
     BEGIN CATCH
@@ -962,12 +908,8 @@ BEGIN
         IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
             UPDATE sc                       /* the slot stays, unused */
-            SET Handle = NEWID(),
-                ConversationId = NULL,
-                Sent = 0,
-                BegunUtc = NULL,
-                RecycleAtUtc = NULL,
-                RecycleAtMessages = NULL
+            SET Handle = NEWID(), ConversationId = NULL,
+                Sent = 0, BegunUtc = NULL, RecycleAtUtc = NULL, RecycleAtMessages = NULL
             FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND (sc.Handle = @rowHandle OR sc.Handle = @newHandle);
 
@@ -988,16 +930,13 @@ AS
    Returns 0 the slot is ours, 1 it is busy still. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @found int = 0;
-
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_WaitForSlot must be called inside the transaction that sends: the lock it waits for ends with it.', 1;
 
     /* A caller who waits less keeps its own limit; -1 is for ever. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 5000
         SET LOCK_TIMEOUT 5000;
-
     BEGIN TRY
         /* As for SEND: a busy pool must not doom what the caller did before. */
         IF @ownsTransaction = 0
@@ -1005,17 +944,14 @@ BEGIN
 
         SELECT @found = 1
         FROM [etl].[SessionConversations] AS sc
-            /* UPDLOCK, ROWLOCK, INDEX, FORCESEEK: as in usp_AcquireConversation; no READPAST: this
-               one is waited for. READCOMMITTEDLOCK: by locks, whatever the database's option. */
-            WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @slot;
+            /* As in usp_AcquireConversation, but without READPAST: this one is waited for. */
+            WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+        WHERE sc.ConfigId = 1 AND sc.ConversationKey = @slot;
     END TRY
     BEGIN CATCH
         IF ERROR_NUMBER() <> 1222
             THROW;
     END CATCH;
-
     RETURN CASE WHEN @found = 1 THEN 0 ELSE 1 END;
 END;
 GO
@@ -1034,16 +970,13 @@ AS
    only when all slots are busy, and then for a bounded time. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     /* Sessions start at different slots, so that they seldom meet; the number is a key of four digits. */
-    DECLARE @slot nvarchar(200) = NULL, @rowHandle uniqueidentifier, @busy int, @state char(2) = NULL,
-        @vanished bit = 0;
     DECLARE @start nvarchar(200) = RIGHT(CONCAT(N'000', CONVERT(nvarchar(5), @@SPID % 16 + 1)), 4);
     DECLARE @ours nvarchar(200) = NULL; /* the slot this transaction took with an earlier message */
+    DECLARE @from nvarchar(200), @to nvarchar(200), @look int, @busy int, @rowHandle uniqueidentifier,
+        @state char(2) = NULL, @vanished bit = 0, @sent bigint, @endsUtc datetime;
     DECLARE @begunUtc datetime2(3);     /* NULL: the slot has no dialog, its Handle is a placeholder */
-    DECLARE @sent bigint;
-    DECLARE @endsUtc datetime;
     DECLARE @sentBy bigint;             /* the transaction that sent last */
     DECLARE @messages bigint, @recycleAtUtc datetime2(3), @recycleAtMessages bigint;
 
@@ -1051,145 +984,92 @@ BEGIN
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
 
     /* -- 1  A caller's transaction keeps the slot of its first message, so its messages stay in order -- */
-    SET @handle = NULL;
     IF @ownsTransaction = 0
-    BEGIN
-        /* Our own row is never passed over by READPAST, others' are, so nothing is waited for; what
-           stays of an earlier transaction is no lock, and a number used again after a restart only
-           proposes a slot, which is then taken like any other. */
+        /* READPAST passes over others' rows, never our own: nothing is waited for. What is left of an earlier
+           transaction is no lock, and its number only proposes a slot. */
         SELECT TOP (1) @ours = sc.ConversationKey
-        FROM [etl].[SessionConversations] AS sc
-            WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.TransactionId = CURRENT_TRANSACTION_ID();
-    END;
+        FROM [etl].[SessionConversations] AS sc WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+        WHERE sc.ConfigId = 1 AND sc.TransactionId = CURRENT_TRANSACTION_ID();
 
-    IF @ours IS NOT NULL
+    /* -- 2  R: our own; the first slot nobody holds, from our start to the last, then the rest; else one we wait for -- */
+    SELECT @handle = NULL, @look = CASE WHEN @ours IS NULL THEN 2 ELSE 1 END;
+    WHILE @handle IS NULL AND @look <= 4
     BEGIN
-        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+        IF @look = 4                    /* all busy: the one we start from, a bounded time */
+        BEGIN
+            EXECUTE @busy = [etl].[usp_WaitForSlot] @slot = @start, @ownsTransaction = @ownsTransaction;
+            IF @busy <> 0
+                THROW 50101, N'All 16 conversations of the pool were busy for 5000 ms or your LOCK_TIMEOUT. Nothing was sent. Next: send again, or deploy with a larger pool.size.', 1;
+        END;
+        SELECT @from = CASE @look WHEN 1 THEN @ours WHEN 3 THEN N'0001' ELSE @start END,
+            @to = CASE @look WHEN 1 THEN @ours WHEN 2 THEN N'0016' ELSE @start END;
+        SELECT TOP (1) @conversationKey = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
             @sentBy = sc.TransactionId, @messages = sc.Sent,
             @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
         FROM [etl].[SessionConversations] AS sc
-            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @ours
+            /* UPDLOCK: nobody closes the dialog before the caller's SEND commits. READPAST: a busy slot is passed
+               over; refused (650) under SERIALIZABLE and SNAPSHOT, which usp_Send has left; it asks for
+               READCOMMITTEDLOCK under READ_COMMITTED_SNAPSHOT. The rest, with TOP and ORDER BY: row after row of
+               the key, no further than the first free one; a scan or a sort would lock all. */
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+        WHERE sc.ConfigId = 1 AND sc.ConversationKey BETWEEN @from AND @to
         ORDER BY sc.ConfigId, sc.ConversationKey;
+        SET @look += 1;
     END;
-
-    /* -- 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest -- */
-    /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits.
-       READPAST: a busy slot is passed over, not waited for; refused (650) under SERIALIZABLE and
-       SNAPSHOT, which usp_Send has left.
-       READCOMMITTEDLOCK: READPAST asks for it under READ_COMMITTED_SNAPSHOT.
-       ROWLOCK, INDEX, FORCESEEK, TOP, ORDER BY: row after row of the clustered key, and no further than
-       the first free one; a scan or a sort would lock all that are free. */
-    IF @handle IS NULL
-    BEGIN
-        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
-            @sentBy = sc.TransactionId, @messages = sc.Sent,
-            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
-        FROM [etl].[SessionConversations] AS sc
-            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey BETWEEN @start AND N'0016'
-        ORDER BY sc.ConfigId, sc.ConversationKey;
-    END;
-
-    IF @handle IS NULL
-    BEGIN
-        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
-            @sentBy = sc.TransactionId, @messages = sc.Sent,
-            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
-        FROM [etl].[SessionConversations] AS sc
-            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey >= N'0001' AND sc.ConversationKey < @start
-        ORDER BY sc.ConfigId, sc.ConversationKey;
-    END;
-
-    IF @handle IS NULL                  /* all busy: wait for the one slot we start from, a bounded time */
-    BEGIN
-        EXECUTE @busy = [etl].[usp_WaitForSlot] @slot = @start, @ownsTransaction = @ownsTransaction;
-        IF @busy <> 0
-            THROW 50101, N'All 16 conversations of the pool were busy for 5000 ms or your LOCK_TIMEOUT. Nothing was sent. Next: send again, or deploy with a larger pool.size.', 1;
-
-        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
-            @sentBy = sc.TransactionId, @messages = sc.Sent,
-            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
-        FROM [etl].[SessionConversations] AS sc
-            WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @start
-        ORDER BY sc.ConfigId, sc.ConversationKey;
-    END;
-
-    SELECT @rowHandle = @handle, @conversationKey = @slot;
 
     /* -- 3  The gate, read after R is held: a drain closes it first and passes over R after -- */
     IF EXISTS (SELECT 1 FROM [etl].[Gate] AS g WITH (FORCESEEK) WHERE g.ConfigId = 1 AND g.IsOpen = 0)
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-    /* -- 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction. NULL is gone, and nobody was told of its end: who does not see the dialogs he
-             begins cannot begin any (50104) -- */
+    /* -- 4  Its state: SEND on a dead handle may doom the transaction. NULL: gone unseen -- */
+    SET @rowHandle = @handle;
     IF @begunUtc IS NOT NULL
     BEGIN
         SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)               /* whether a plain read waits for an END is unknown */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* R is held: wait for nobody */
         WHERE ce.conversation_handle = @handle;
         IF @state IS NULL
             SET @vanished = 1;
     END;
 
-        /* ---- 5  Its time has come: closed by us, who own the row ---- */
-        /* Not after a dead one: that attempt is for sending. Nor where this transaction has sent: its order. */
-        IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
-           AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
-                 AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE())
-                      OR SYSUTCDATETIME() >= @recycleAtUtc OR @messages >= @recycleAtMessages
-                      OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))))
-        BEGIN
-            BEGIN TRY
-                IF @ownsTransaction = 0
-                    SET XACT_ABORT OFF;     /* a dead dialog dooms no caller's work */
-                EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
-            END TRY
-            BEGIN CATCH
-                /* 8426, 8429: dead, nobody need be told; where that doomed, usp_Send starts over. */
-                IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
-                BEGIN
-                    /* EndOfStream went out: no caller may commit a row that leads behind it (S2). */
-                    IF @ownsTransaction = 0 AND XACT_STATE() = 1
-                       AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-                                   WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
-                        UPDATE sc                       /* the slot stays, unused */
-                        SET Handle = NEWID(),
-                            ConversationId = NULL,
-                            Sent = 0,
-                            BegunUtc = NULL,
-                            RecycleAtUtc = NULL,
-                            RecycleAtMessages = NULL
-                        FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-                        WHERE sc.ConfigId = 1 AND sc.ConversationKey = @slot AND sc.Handle = @rowHandle;
-                    THROW;
-                END;
-            END CATCH;
-
-            IF @ownsTransaction = 0 AND @callerAborts = 1
-                SET XACT_ABORT ON;
-            SET @deadHandle = @handle;      /* the next one begins below */
-        END;
+    /* ---- 5  Its time has come: closed by us, who own the row ---- */
+    /* Not after a dead one: that attempt is for sending. Nor where this transaction has sent: its order. */
+    IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
+       AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
+             AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE())
+                  OR SYSUTCDATETIME() >= @recycleAtUtc OR @messages >= @recycleAtMessages
+                  OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))))
+    BEGIN
+        BEGIN TRY
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;     /* a dead dialog dooms no caller's work */
+            EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+        END TRY
+        BEGIN CATCH
+            /* 8426, 8429: dead, nobody need be told; where that doomed, usp_Send starts over. */
+            IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
+            BEGIN
+                /* EndOfStream went out: no caller may commit a row that leads behind it (S2). */
+                IF @ownsTransaction = 0 AND XACT_STATE() = 1
+                   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                               WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
+                    UPDATE sc                       /* the slot stays, unused */
+                    SET Handle = NEWID(), ConversationId = NULL,
+                        Sent = 0, BegunUtc = NULL, RecycleAtUtc = NULL, RecycleAtMessages = NULL
+                    FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                    WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @rowHandle;
+                THROW;
+            END;
+        END CATCH;
+        IF @ownsTransaction = 0 AND @callerAborts = 1
+            SET XACT_ABORT ON;
+        SET @deadHandle = @handle;      /* the next one begins below */
+    END;
 
     /* -- 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced -- */
     IF @begunUtc IS NULL OR @vanished = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
-    BEGIN
-        EXECUTE [etl].[usp_BeginConversation]
-            @conversationKey = @slot,
-            @rowHandle = @rowHandle,
-            @ownsTransaction = @ownsTransaction,
-            @vanished = @vanished,
-            @handle = @handle OUTPUT;
-    END;
+        EXECUTE [etl].[usp_BeginConversation] @conversationKey = @conversationKey, @rowHandle = @rowHandle,
+            @ownsTransaction = @ownsTransaction, @vanished = @vanished, @handle = @handle OUTPUT;
 END;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_Send]
@@ -1210,7 +1090,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* no range locks, no 3960; ends with this procedure */
-
     DECLARE @ownsTransaction bit, @callerAborts bit, @errors nvarchar(4000),
         @conversationKey nvarchar(200), @handle uniqueidentifier, @deadHandle uniqueidentifier;
     DECLARE @body varbinary(max), @keySequence bigint;
@@ -1248,7 +1127,6 @@ BEGIN
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
-
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: the row's lock stays -- */
             IF @ownsTransaction = 1
@@ -1321,7 +1199,6 @@ BEGIN
     SET XACT_ABORT ON;                  /* any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction */
-
     DECLARE @conversationKey nvarchar(200), @taken int = 0, @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ---- 1  Empty hands: no lock may be held on entry ---- */
@@ -1338,7 +1215,7 @@ BEGIN
             FROM [etl].[SessionConversations] AS sc
                 /* NOWAIT: a sender may be writing this entry. READCOMMITTEDLOCK: a row version would
                    call an entry that is being written gone. */
-                WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                WITH (NOWAIT, READCOMMITTEDLOCK, FORCESEEK)
             WHERE sc.Handle = @handle;
 
             /* ---- 3  R, then G ---- */
@@ -1347,15 +1224,9 @@ BEGIN
                 BEGIN TRANSACTION;
                 SET LOCK_TIMEOUT @waitMs;       /* for R alone; 0 is NOWAIT */
                 UPDATE sc               /* the slot stays, unused */
-                SET Handle = NEWID(),
-                    ConversationId = NULL,
-                    Sent = 0,
-                    BegunUtc = NULL,
-                    RecycleAtUtc = NULL,
-                    RecycleAtMessages = NULL
-                FROM [etl].[SessionConversations] AS sc
-                    /* The clustered key first, as senders do: by Handle it would deadlock. */
-                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                SET Handle = NEWID(), ConversationId = NULL,
+                    Sent = 0, BegunUtc = NULL, RecycleAtUtc = NULL, RecycleAtMessages = NULL
+                FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as senders do: by Handle it would deadlock */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 SET @taken = @@ROWCOUNT;
                 SET LOCK_TIMEOUT @lockTimeout;
@@ -1476,7 +1347,7 @@ BEGIN
     WHILE @resends < 20
     BEGIN
         SELECT @earlier = cl.ResendOf
-        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)    /* written once, when it began */
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK)    /* written once, when it began */
         WHERE cl.Handle = @earlier AND cl.ResendOf IS NOT NULL;
         IF @@ROWCOUNT = 0
             BREAK;
@@ -1543,7 +1414,6 @@ BEGIN
         DELETE r FROM @rows AS r
         WHERE r.RowId IN (SELECT TOP (@sent) f.RowId FROM @rows AS f ORDER BY f.RowId);
     END;
-
     RETURN 0;
 END;
 GO
@@ -1564,7 +1434,6 @@ BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller's would cut the list */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
     DECLARE @conversationId uniqueidentifier, @state char(2), @sent bigint, @resent bigint,
         @deadLettered bigint;
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -1605,14 +1474,10 @@ BEGIN
     /* ---- 2  END takes G: it waits for open transactions that have sent. WITH ERROR where the dialog is open:
               a plain END would deliver what is in sys.transmission_queue. DO: ended by hand already ---- */
     IF @state IN ('SO', 'CO')
-    BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
             DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
-    END
     ELSE IF @state <> 'DO'
-    BEGIN
         END CONVERSATION @handle;
-    END;
 
     /* ---- 3  What has not landed ---- */
     EXECUTE @busy = [etl].[usp_MoveCopies] @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
@@ -1629,7 +1494,7 @@ BEGIN
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(), Messages = ISNULL(cl.Messages, @sent), Resent = @resent,
         DeadLettered = @deadLettered, Code = @code, Reason = @description
-    FROM [etl].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
+    FROM [etl].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 
     DELETE pa
@@ -1654,7 +1519,6 @@ AS
    dialog stays for usp_ResendLeft, since ending the target may wait. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @left int = 0, @description nvarchar(3000);
     DECLARE @code int = 0;              /* of an Error message; 0: EndDialog; NULL: unreadable */
     DECLARE @copies int;                /* not landed; counted to one above the limit */
@@ -1674,7 +1538,7 @@ BEGIN
     BEGIN
         UPDATE cl
         SET Code = @code, Reason = @description
-        FROM [etl].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
+        FROM [etl].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
         WHERE cl.Handle = @handle;
         SET @left = @@ROWCOUNT;
     END;
@@ -1710,7 +1574,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
-
     DECLARE @handle uniqueidentifier, @code int, @description nvarchar(3000), @allowResend bit;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
@@ -1734,7 +1597,6 @@ BEGIN
         IF @handle IS NULL
             RETURN @stays;
         SET @last = @handle;
-
         BEGIN TRY
             EXECUTE @busy = [etl].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
                 @allowResend = @allowResend, @waitMs = 100;
@@ -1820,13 +1682,11 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         ORDER BY sm.ConversationId, sm.MessageSequence;
         IF @found = 0
             BREAK;
-
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
-
         SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
-        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
@@ -1881,7 +1741,6 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @found = 0
             BREAK;
         DELETE FROM @stranded WHERE ConversationId = @conversationId AND RowId = @found;
-
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
@@ -1930,7 +1789,6 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
     IF @tooLarge > 0 AND @endsToo = 1
         PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
             N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
-
     RETURN 0;
 END;
 GO
@@ -1944,7 +1802,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what an error does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
     DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
         @poisoned bit;
     DECLARE @attempts int;              /* how often this message was rolled back */
@@ -1954,6 +1811,7 @@ BEGIN
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* receives rolled back in a row */
+    DECLARE @none [etl].[ReceivedBatch];
     DECLARE @queueId int = OBJECT_ID(N'[etl].[InitiatorQueue]');
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());    /* then it is started again: nothing grows for ever */
 
@@ -1963,7 +1821,6 @@ BEGIN
             SET @rollbacks = 0;
         SET @handle = NULL;             /* RECEIVE without a row leaves it alone */
         SET @phase = 0;
-
         BEGIN TRY
             /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
@@ -2011,9 +1868,8 @@ BEGIN
             BEGIN
                 INSERT INTO [etl].[DeadLetter]
                     (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                VALUES
-                    (N'initiator', @handle, @sequence, @messageType, @body,
-                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                VALUES (N'initiator', @handle, @sequence, @messageType, @body,
+                    N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
@@ -2033,9 +1889,8 @@ BEGIN
             BEGIN
                 INSERT INTO [etl].[DeadLetter]
                     (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                VALUES
-                    (N'initiator', @handle, @sequence, @messageType, @body,
-                     N'Unexpected message type on the initiator''s queue.');
+                VALUES (N'initiator', @handle, @sequence, @messageType, @body,
+                    N'Unexpected message type on the initiator''s queue.');
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END;
@@ -2049,7 +1904,7 @@ BEGIN
             /* The server's trouble or a lock: wait, holding nothing. RECEIVE's own error: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-                EXECUTE @left = [etl].[usp_WaitForServer] @handle, @queueId;
+                EXECUTE @left = [etl].[usp_WaitForServer] @handle, @queueId, NULL, @none;
             IF @left <> 0
                 RETURN 1;
             IF @phase = 0
@@ -2070,62 +1925,43 @@ BEGIN
                     @messageType = @messageType, @attempts = @attempts;
         END CATCH;
     END;
-
     RETURN 0;
 END;
 GO
-/* The pool's slots are rows that exist from deployment on. Every deployment adds what is missing and
-   takes away what is beyond the pool's size; a slot that is busy now is left for the next deployment.
-   Nobody sends on one beyond the size. */
-DECLARE @number int = 1;
-DECLARE @slot nvarchar(200);
-DECLARE @handle uniqueidentifier;
-DECLARE @result int;
-DECLARE @id int = 0;
+/* The pool's slots are rows that exist from deployment on. Every deployment adds what is missing and takes away what
+   is beyond the pool's size, where nobody sends; a slot that is busy now is left for the next deployment. */
+DECLARE @number int = 1, @slot nvarchar(200), @handle uniqueidentifier, @result int, @id int = 0;
 DECLARE @extra TABLE (ExtraId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Slot nvarchar(200) NOT NULL, Handle uniqueidentifier NOT NULL);
 
 WHILE @number <= 16
 BEGIN
     SET @slot = RIGHT(CONCAT(N'000', CONVERT(nvarchar(5), @number)), 4);
-
-    IF NOT EXISTS (SELECT 1
-                   FROM [etl].[SessionConversations] AS sc
-                       /* NOLOCK: a slot in use is there all the same, and only deployments add slots */
-                       WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+    IF NOT EXISTS (SELECT 1 FROM [etl].[SessionConversations] AS sc
+                       WITH (NOLOCK)     /* in use it is there all the same */
                    WHERE sc.ConfigId = 1 AND sc.ConversationKey = @slot)
-    BEGIN
-        INSERT INTO [etl].[SessionConversations] (ConfigId, ConversationKey, Handle)
-        VALUES (1, @slot, NEWID());
-    END;
-
+        INSERT INTO [etl].[SessionConversations] (ConfigId, ConversationKey, Handle) VALUES (1, @slot, NEWID());
     SET @number = @number + 1;
 END;
 
 /* No cursor: each round commits, and CURSOR_CLOSE_ON_COMMIT may be on. */
 INSERT INTO @extra (Slot, Handle)
 SELECT sc.ConversationKey, sc.Handle
-FROM [etl].[SessionConversations] AS sc
-    /* NOLOCK: busy ones are asked below, without waiting */
-    WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+FROM [etl].[SessionConversations] AS sc WITH (NOLOCK, FORCESEEK)     /* busy ones are asked below */
 WHERE sc.ConfigId = 1 AND sc.ConversationKey > N'0016';
 
-WHILE EXISTS (SELECT 1 FROM @extra AS e WHERE e.ExtraId > @id)
+WHILE 1 = 1
 BEGIN
     SELECT TOP (1) @id = e.ExtraId, @slot = e.Slot, @handle = e.Handle FROM @extra AS e WHERE e.ExtraId > @id ORDER BY e.ExtraId;
-
+    IF @@ROWCOUNT = 0
+        BREAK;
     /* EndOfStream, and the slot is empty; 1: busy, 2: logged, 3: somebody has emptied it meanwhile. */
     EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-
     IF @result IN (0, 3)
-    BEGIN
         DELETE sc
         FROM [etl].[SessionConversations] AS sc
-            WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @slot
-          AND sc.Handle <> @handle      /* emptied, */
-          AND sc.BegunUtc IS NULL;      /* and nobody has begun another dialog in it since */
-    END;
+            WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+        WHERE sc.ConfigId = 1 AND sc.ConversationKey = @slot
+          AND sc.Handle <> @handle AND sc.BegunUtc IS NULL;     /* emptied, and no other dialog begun in it since */
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2149,7 +1985,6 @@ BEGIN
     SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
         e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
     FROM [etl].[ufn_ReadEnvelope](@body) AS e;
-
     RETURN 0;
 END;
 GO
@@ -2165,7 +2000,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
-
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @ids TABLE (Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY, RowId int NOT NULL, MessageId uniqueidentifier NOT NULL);
@@ -2188,7 +2022,6 @@ BEGIN
     BEGIN
         INSERT INTO @done (RowId)
         SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
-
         INSERT INTO [etl].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, m.ErrorNumber, m.ErrorMessage
@@ -2311,7 +2144,6 @@ AS
    It ends first: EndDialog tells the initiator. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @code int = NULL, @description nvarchar(3000);
     DECLARE @initiator uniqueidentifier = NULL;
 
@@ -2326,7 +2158,7 @@ BEGIN
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
@@ -2351,7 +2183,6 @@ BEGIN
     FROM [etl].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* under G: no scan */
     WHERE pa.ConversationHandle = @handle;
     END CONVERSATION @handle;
-
     RETURN 0;
 END;
 GO
@@ -2369,17 +2200,11 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @left int, @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @tried int = 0, @failed int = 0;
     DECLARE @queueId int = OBJECT_ID(N'[etl].[TargetQueue]');
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
-
-    IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
-        EXECUTE @left = [etl].[usp_WaitForServer] NULL, @queueId;
-        RETURN @left;
-    END;
+    DECLARE @received bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
     IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
@@ -2387,10 +2212,11 @@ BEGIN
         RETURN 2;
     END;
 
-    /* The server's own trouble, or a lock: no row is to blame. */
+    /* The server's own trouble, or a lock: no row is to blame. 8426: what was chosen is gone. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
+       OR (@received = 0 AND ERROR_NUMBER() IN (8426))
     BEGIN
-        EXECUTE @left = [etl].[usp_RehearseLanding] @conversationId, @handle, @rows;
+        EXECUTE @left = [etl].[usp_WaitForServer] @handle, @queueId, @conversationId, @rows;
         RETURN @left;
     END;
 
@@ -2402,7 +2228,6 @@ BEGIN
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         SET @tried = @tried + 1;
         BEGIN TRY
             BEGIN TRANSACTION;
@@ -2428,7 +2253,6 @@ BEGIN
 
     IF @tried = 1 AND @failed = 0 AND @waits = 0
         EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
-
     RETURN CASE @waits WHEN 1 THEN 2 ELSE 0 END;
 END;
 GO
@@ -2445,7 +2269,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [etl].[ReceivedBatch];
     DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
@@ -2507,7 +2330,6 @@ BEGIN
             FROM [etl].[TargetQueue] AS q WITH (NOLOCK)
             WHERE q.conversation_handle = @handle
             ORDER BY q.queuing_order;
-
             BEGIN TRY
                 BEGIN TRANSACTION;
                 EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
@@ -2543,66 +2365,7 @@ BEGIN
         ELSE IF @size = 1 AND EXISTS (SELECT 1 FROM @rows)
             SET @single = @handle;
     END;
-
     RETURN 1;
-END;
-GO
-CREATE OR ALTER PROCEDURE [etl].[usp_RehearseLanding]
-    @conversationId uniqueidentifier,
-    @handle uniqueidentifier,
-    @rows [etl].[ReceivedBatch] READONLY    /* the batch that was rolled back */
-AS
-/* Redial 0.1.0, configuration etl */
-/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
-   off. So the batch is tried and undone until it would land; between two attempts we wait, holding
-   nothing: a second, then longer, a minute at most.
-   Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
-BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT OFF;
-
-    DECLARE @copies int;
-
-    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8),
-        @message nvarchar(4000);
-
-    WHILE 1 = 1
-    BEGIN
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
-            SELECT @copies = COUNT(*)
-            FROM @rows AS r
-            INNER JOIN [etl].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
-                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
-            EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
-            ROLLBACK TRANSACTION;
-            BREAK;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-                BREAK;                  /* something else: the next RECEIVE finds what */
-        END CATCH;
-
-        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            RETURN 1;
-        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
-        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
-        WAITFOR DELAY @delay;
-    END;
-
-    IF @seconds > 0
-    BEGIN
-        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
-            N' seconds of waiting: see the error before. Nothing was lost.');
-        EXECUTE [etl].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
-    END;
-
-    RETURN 0;
 END;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_TakeTurn]
@@ -2614,10 +2377,8 @@ AS
    else may ask. Returns 0 or more with the turn, -1 without it: refused or timed out, and then on without. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @turn int = -1;
     DECLARE @name nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[etl].[TargetQueue]'));
-
     BEGIN TRY
         IF @take = 1
             EXECUTE @turn = sys.sp_getapplock @Resource = @name, @LockMode = N'Exclusive',
@@ -2628,7 +2389,6 @@ BEGIN
     BEGIN CATCH
         SET @turn = -1;
     END CATCH;
-
     RETURN @turn;
 END;
 GO
@@ -2644,7 +2404,6 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody holds messages and waits for ever */
-
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* nothing is promised: NULLs, no key */
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
@@ -2670,7 +2429,6 @@ BEGIN
             EXECUTE @turn = [etl].[usp_TakeTurn] @take = 0;
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
@@ -2827,77 +2585,8 @@ SELECT
 FROM [etl].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
 GO
-/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
-   something it calls would roll back five times and switch its queue off; where scripts go on
-   after an error, what failed before is missing now. */
-IF EXISTS (SELECT 1
-           FROM (VALUES
-               (N'[etl].[ConversationLog]'), (N'[etl].[DeadLetter]'), (N'[etl].[DeploymentHistory]'),
-               (N'[etl].[DeploymentText]'), (N'[etl].[ErrorLog]'), (N'[etl].[Gate]'), (N'[etl].[IdleWatch]'),
-               (N'[etl].[Inbox]'), (N'[etl].[Landing]'), (N'[etl].[Migration]'), (N'[etl].[OperatorLog]'),
-               (N'[etl].[OwnedObject]'), (N'[etl].[PoisonAttempt]'), (N'[etl].[ReceivedBatch]'),
-               (N'[etl].[SentMessage]'), (N'[etl].[SessionConversations]'), (N'[etl].[Setting]'),
-               (N'[etl].[ufn_ReadEnvelope]'), (N'[etl].[usp_AcquireConversation]'), (N'[etl].[usp_ArmTimer]'),
-               (N'[etl].[usp_BeginConversation]'), (N'[etl].[usp_DropCopies]'), (N'[etl].[usp_EndInitiator]'),
-               (N'[etl].[usp_EndTarget]'), (N'[etl].[usp_FindPoison]'), (N'[etl].[usp_LandBatch]'),
-               (N'[etl].[usp_LandRow]'), (N'[etl].[usp_LogError]'), (N'[etl].[usp_Mark]'), (N'[etl].[usp_MoveCopies]'),
-               (N'[etl].[usp_PickConversation]'), (N'[etl].[usp_ReadErrorBody]'), (N'[etl].[usp_RecordPoison]'),
-               (N'[etl].[usp_RecycleConversation]'), (N'[etl].[usp_RehearseLanding]'), (N'[etl].[usp_ResendLeft]'),
-               (N'[etl].[usp_ResendPending]'), (N'[etl].[usp_ResendStranded]'), (N'[etl].[usp_Send]'),
-               (N'[etl].[usp_SendEndOfStream]'), (N'[etl].[usp_SenderActivation]'), (N'[etl].[usp_SendPrivately]'),
-               (N'[etl].[usp_TakeTurn]'), (N'[etl].[usp_TargetActivation]'), (N'[etl].[usp_WaitForServer]'),
-               (N'[etl].[usp_WaitForSlot]'), (N'[etl].[vw_DeadLetters]'), (N'[etl].[vw_Unlanded]')
-           ) AS needed(Name)
-           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'No queue of schema [etl] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
-
-IF EXISTS (SELECT 1 FROM sys.service_queues AS q
-           WHERE q.object_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ')
-             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
-    PRINT N'Somebody has switched the activation of [etl].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [etl].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                    WHERE q.object_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ')
-                      AND q.is_activation_enabled = 1
-                      AND q.max_readers = 2
-                      AND q.is_poison_message_handling_enabled = 1
-                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_SenderActivation]', N'P')
-                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
-BEGIN
-    ALTER QUEUE [etl].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
-    (
-        STATUS = ON,
-        PROCEDURE_NAME = [etl].[usp_SenderActivation],
-        MAX_QUEUE_READERS = 2,
-        EXECUTE AS N'etl_module'
-    );
-END;
-
-IF EXISTS (SELECT 1 FROM sys.service_queues AS q
-           WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ')
-             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
-    PRINT N'Somebody has switched the activation of [etl].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [etl].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                    WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ')
-                      AND q.is_activation_enabled = 1
-                      AND q.max_readers = 4
-                      AND q.is_poison_message_handling_enabled = 1
-                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_TargetActivation]', N'P')
-                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
-BEGIN
-    ALTER QUEUE [etl].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
-    (
-        STATUS = ON,
-        PROCEDURE_NAME = [etl].[usp_TargetActivation],
-        MAX_QUEUE_READERS = 4,
-        EXECUTE AS N'etl_module'
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b5c2a6ca5ac3b789 1', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'd851cae534c542ca 1', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

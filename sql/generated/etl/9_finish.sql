@@ -1,4 +1,4 @@
-/* Redial 0.1.0, configuration etl: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
+/* Redial 0.1.0, configuration etl: 9_finish.sql, rights, readers switched on, what earlier choices left; looks whether all is there. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -10,10 +10,33 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd851cae534c542ca [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
+IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/initiator')
+    BEGIN
+        DROP BROKER PRIORITY [redial/etl/initiator];
+    END;
+    DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/initiator';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/target')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/target')
+    BEGIN
+        DROP BROKER PRIORITY [redial/etl/target];
+    END;
+    DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/target';
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -107,6 +130,75 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[etl].[ConversationLog]'), (N'[etl].[DeadLetter]'), (N'[etl].[DeploymentHistory]'),
+               (N'[etl].[DeploymentText]'), (N'[etl].[ErrorLog]'), (N'[etl].[Gate]'), (N'[etl].[Inbox]'),
+               (N'[etl].[Landing]'), (N'[etl].[Migration]'), (N'[etl].[OperatorLog]'), (N'[etl].[OwnedObject]'),
+               (N'[etl].[PoisonAttempt]'), (N'[etl].[ReceivedBatch]'), (N'[etl].[SentMessage]'),
+               (N'[etl].[SessionConversations]'), (N'[etl].[Setting]'), (N'[etl].[ufn_ReadEnvelope]'),
+               (N'[etl].[usp_AcquireConversation]'), (N'[etl].[usp_ArmTimer]'), (N'[etl].[usp_BeginConversation]'),
+               (N'[etl].[usp_DropCopies]'), (N'[etl].[usp_EndInitiator]'), (N'[etl].[usp_EndTarget]'),
+               (N'[etl].[usp_FindPoison]'), (N'[etl].[usp_LandBatch]'), (N'[etl].[usp_LandRow]'),
+               (N'[etl].[usp_LogError]'), (N'[etl].[usp_Mark]'), (N'[etl].[usp_MoveCopies]'),
+               (N'[etl].[usp_PickConversation]'), (N'[etl].[usp_ReadErrorBody]'), (N'[etl].[usp_RecordPoison]'),
+               (N'[etl].[usp_RecycleConversation]'), (N'[etl].[usp_ResendLeft]'), (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_ResendStranded]'), (N'[etl].[usp_Send]'), (N'[etl].[usp_SendEndOfStream]'),
+               (N'[etl].[usp_SenderActivation]'), (N'[etl].[usp_SendPrivately]'), (N'[etl].[usp_TakeTurn]'),
+               (N'[etl].[usp_TargetActivation]'), (N'[etl].[usp_WaitForServer]'), (N'[etl].[usp_WaitForSlot]'),
+               (N'[etl].[vw_DeadLetters]'), (N'[etl].[vw_Unlanded]')
+           ) AS needed(Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'No queue of schema [etl] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [etl].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [etl].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 2
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_SenderActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    ALTER QUEUE [etl].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [etl].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 2,
+        EXECUTE AS N'etl_module'
+    );
+END;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [etl].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [etl].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 4
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_TargetActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    ALTER QUEUE [etl].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [etl].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'etl_module'
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What earlier choices installed and these do not: nothing calls it any more. A table goes when it is
    empty; rows are data, and purge_data.sql removes them. */
 SET XACT_ABORT ON;
@@ -121,7 +213,8 @@ INSERT INTO @drops (Kind, Name)
 VALUES
     (N'TABLE', N'Everlasting'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SkippedNumber'),
     (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_SeesPending');
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RehearseLanding'),
+    (N'PROCEDURE', N'usp_SeesPending');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -320,7 +413,7 @@ BEGIN
                WHERE ep.class = 1 AND ep.major_id = OBJECT_ID(@queue, N'SQ') AND ep.name = N'Redial.made')
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        /* Asked first: a deployment that stopped before 81_activation left a queue without any, and what
+        /* Asked first: a deployment that stopped before 87_activation left a queue without any, and what
            DROP says to that is not on the alter-queue page (F-360). */
         IF EXISTS (SELECT 1 FROM sys.service_queues AS q
                    WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
@@ -421,41 +514,41 @@ INSERT INTO @made (Name, Digest)
 VALUES
     (N'usp_Mark', 0x115da27ec55cf046), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Gate', NULL), (N'IdleWatch', NULL), (N'Inbox', NULL), (N'Landing', NULL), (N'OperatorLog', NULL),
-    (N'PoisonAttempt', NULL), (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
+    (N'Gate', NULL), (N'Inbox', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
+    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
     (N'ufn_ReadEnvelope', 0xd718de6dc8ee7265), (N'usp_ArmTimer', 0x830522b1c9572ce3),
     (N'usp_DropCopies', 0xe01bffab29cb07d1), (N'usp_LogError', 0xc1f89d7cb47ffbfb),
-    (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xb2d4db7573a02900),
-    (N'usp_SendEndOfStream', 0x95223a9771c3e107), (N'usp_SendPrivately', 0xedd0292ab2960983),
-    (N'usp_WaitForServer', 0x8b2119ec578921ce), (N'usp_BeginConversation', 0x1f66af9ec14a8adb),
-    (N'usp_WaitForSlot', 0x9e152e1c27cca5dd), (N'usp_AcquireConversation', 0xd77551d179c064ff),
-    (N'usp_Send', 0x77c5ee150e3b504e), (N'usp_RecycleConversation', 0x404f2b50fdc47395),
-    (N'usp_MoveCopies', 0xbbc4d9b2020322a0), (N'usp_ResendPending', 0x491a3fad9d313229),
-    (N'usp_EndInitiator', 0x427d513b75480bf9), (N'usp_ResendLeft', 0xc35eb762636d40f3),
-    (N'usp_ResendStranded', 0x84388147296c91bd), (N'usp_SenderActivation', 0xc049b99c9369d98d),
+    (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xfd94db4a3acee898),
+    (N'usp_SendEndOfStream', 0xb718e01fe48aa0e1), (N'usp_SendPrivately', 0xedd0292ab2960983),
+    (N'usp_WaitForServer', 0xba855a95e4c25569), (N'usp_BeginConversation', 0xf566dabae9e13fe8),
+    (N'usp_WaitForSlot', 0xb128caab65b31720), (N'usp_AcquireConversation', 0xca5b20fc09527cb4),
+    (N'usp_Send', 0x77c5ee150e3b504e), (N'usp_RecycleConversation', 0x78ba3922583c817e),
+    (N'usp_MoveCopies', 0x827c74eaec158ccb), (N'usp_ResendPending', 0xed1fbdc9c83a4951),
+    (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xc35eb762636d40f3),
+    (N'usp_ResendStranded', 0x883a08d9d1141edc), (N'usp_SenderActivation', 0x5f6346af743ef374),
     (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x85b92cc6d68a9ab0),
-    (N'usp_EndTarget', 0xdcfdb0300d435758), (N'usp_FindPoison', 0x0268521a356a1325),
-    (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_RehearseLanding', 0x04175d63aac7d5e0),
-    (N'usp_TakeTurn', 0x8465686109e5320b), (N'usp_TargetActivation', 0x8d6361b2c49ace93),
-    (N'vw_DeadLetters', 0xea71a353ce53d44e), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0xcd8e336f3a3572dc),
-    (N'usp_SendMessages', 0xcef8bbbc226682ad), (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4),
-    (N'Outbox_Insert', 0x5153f3a6a9409e74), (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890),
-    (N'usp_EndPartition', 0x2d03914584f42217), (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40),
-    (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
-    (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0), (N'ufn_Queues', 0x935d052a412f49e6),
-    (N'ufn_HealthBroker', 0xfb237e255c61add0), (N'ufn_HealthConversations', 0xe376ea48ed5da6f4),
-    (N'ufn_HealthData', 0xfac6466640dd728c), (N'ufn_HealthPending', 0xc03c17c0ca568b57),
-    (N'ufn_HealthQueues', 0x37b10611d237557f), (N'usp_CheckHealth', 0xa190aa69cbd83b08),
-    (N'usp_Health', 0xdda3c8e1f1685ab7), (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
+    (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0x3194e6db32631bab),
+    (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_TakeTurn', 0x8465686109e5320b),
+    (N'usp_TargetActivation', 0x8d6361b2c49ace93), (N'vw_DeadLetters', 0xea71a353ce53d44e),
+    (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
+    (N'usp_CheckMessages', 0xcd8e336f3a3572dc), (N'usp_SendMessages', 0xcef8bbbc226682ad),
+    (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
+    (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890), (N'usp_EndPartition', 0x2d03914584f42217),
+    (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40), (N'ufn_Conversations', 0xc125f01ef1bee190),
+    (N'ufn_Leaked', 0xae34460c5a51af32), (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0),
+    (N'ufn_Queues', 0x935d052a412f49e6), (N'ufn_HealthBroker', 0xfb237e255c61add0),
+    (N'ufn_HealthConversations', 0xe376ea48ed5da6f4), (N'ufn_HealthData', 0xfac6466640dd728c),
+    (N'ufn_HealthPending', 0xc03c17c0ca568b57), (N'ufn_HealthQueues', 0x37b10611d237557f),
+    (N'usp_CheckHealth', 0xa190aa69cbd83b08), (N'usp_Health', 0xdda3c8e1f1685ab7),
+    (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
     (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
-    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'usp_OpenGate', 0x47c6ca696e82931f),
+    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x47c6ca696e82931f),
     (N'usp_CloseDialogs', 0x3f4189955a3bcc02), (N'usp_CloseGate', 0x25f4839906e8694c),
-    (N'usp_EndLeakedOne', 0xe9b6a52c04777d26), (N'usp_InTheWay', 0x0a219164787a5fde),
+    (N'usp_EndLeakedOne', 0x319f30366906f731), (N'usp_InTheWay', 0x0a219164787a5fde),
     (N'usp_ReopenGate', 0xba66ff50749a4d01), (N'usp_WaitForEnds', 0x738d0896de758062),
     (N'usp_Drain', 0xc4f0ec6ebd2368c6), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
     (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x218609c13d60ff21),
-    (N'usp_Resend', 0xad31326507c884fb), (N'usp_RetireIdle', 0xeab390f3e008eda2),
+    (N'usp_Resend', 0x7c962f038682af41), (N'usp_RetireIdle', 0xeab390f3e008eda2),
     (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x4e1330479c423a89), (N'usp_PurgeDeadLetter', 0x196553ceb7f3dbfd),
     (N'usp_PurgeInbox', 0xc7b7c7f0e2c2514d), (N'usp_PurgeLanding', 0xbc500b101ee5a431),
@@ -487,10 +580,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b5c2a6ca5ac3b789a854e2db72b363a55e1f0da9389fd30b4c360616a431643d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd851cae534c542ca7ac301979698b79dd25a2c2536acb8844d7048ce573e05d4'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'b5c2a6ca5ac3b789a854e2db72b363a55e1f0da9389fd30b4c360616a431643d');
+    VALUES (N'etl', N'0.1.0', N'd851cae534c542ca7ac301979698b79dd25a2c2536acb8844d7048ce573e05d4');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9f6e4e9f0894fc29 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ddcf80ac2bf44d07 [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -439,83 +439,6 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
-   it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
-   What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
-   that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
-   needs the database for itself, and is for you to do in a quiet hour. */
-IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
-BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/logging/contract],
-             LOCAL_SERVICE_NAME = [//redial/logging/initiator],
-             REMOTE_SERVICE_NAME = N'//redial/logging/target',
-             PRIORITY_LEVEL = 3);
-    /* Dropped by hand, it is written down already. */
-    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
-        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/initiator');
-    COMMIT TRANSACTION;
-END
-/* Another level, or another version of the contract: one that is still named here could not be dropped.
-   Only one of ours is changed; somebody else's of this name 05_03 has refused. */
-ELSE IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
-    AND NOT EXISTS (SELECT 1
-                    FROM sys.conversation_priorities AS cp
-                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
-                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-                    WHERE cp.name = N'redial/logging/initiator'
-                      AND cp.priority = 3
-                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
-                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
-                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
-BEGIN
-    ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/logging/contract],
-             LOCAL_SERVICE_NAME = [//redial/logging/initiator],
-             REMOTE_SERVICE_NAME = N'//redial/logging/target',
-             PRIORITY_LEVEL = 3);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
-BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/logging/contract],
-             LOCAL_SERVICE_NAME = [//redial/logging/target],
-             REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
-             PRIORITY_LEVEL = 3);
-    /* Dropped by hand, it is written down already. */
-    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
-        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/target');
-    COMMIT TRANSACTION;
-END
-/* Another level, or another version of the contract: one that is still named here could not be dropped.
-   Only one of ours is changed; somebody else's of this name 05_03 has refused. */
-ELSE IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
-    AND NOT EXISTS (SELECT 1
-                    FROM sys.conversation_priorities AS cp
-                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
-                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-                    WHERE cp.name = N'redial/logging/target'
-                      AND cp.priority = 3
-                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
-                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
-                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
-BEGIN
-    ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/logging/contract],
-             LOCAL_SERVICE_NAME = [//redial/logging/target],
-             REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
-             PRIORITY_LEVEL = 3);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
 SET XACT_ABORT ON;
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
@@ -569,7 +492,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
     DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @message nvarchar(2048);
@@ -596,7 +518,6 @@ BEGIN
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         SET @first = ISNULL(@first, @sequence);
         WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
@@ -634,10 +555,8 @@ AS
 /* Redial 0.1.0, configuration logging */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @number int = ERROR_NUMBER(), @line int = ERROR_LINE();
     SET @message = ISNULL(@message, ERROR_MESSAGE());
-
     BEGIN TRY
         INSERT INTO [logging].[ErrorLog]
             (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
@@ -664,7 +583,6 @@ BEGIN
     /* Methods of xml want these (1934). */
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
-
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody),
         @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody), @number nvarchar(20), @from int,
         @to int;
@@ -702,7 +620,6 @@ AS
 /* Counts rollbacks against one queue row, after the rollback: so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @number int = ERROR_NUMBER(), @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000),
         @written bit = 0;
 
@@ -711,11 +628,10 @@ BEGIN
         UPDATE pa
         SET Attempts = pa.Attempts + @attempts, LastUtc = SYSUTCDATETIME(), ErrorNumber = @number, ErrorMessage = @message
         FROM [logging].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)   /* a scan would wait for who waits for us */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for who waits for us */
         WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
-
         BEGIN TRY
             INSERT INTO [logging].[PoisonAttempt]
                 (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
@@ -728,7 +644,6 @@ BEGIN
                 THROW;                  /* 2627: another reader was first */
         END CATCH;
     END;
-
     RETURN 0;
 END;
 GO
@@ -740,7 +655,6 @@ AS
    it, or began it: so it is sent once and nothing follows. Takes G, then its row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @sent bigint = NULL;
 
     IF @@TRANCOUNT = 0
@@ -754,7 +668,7 @@ BEGIN
 
     UPDATE cl
     SET EndOfStreamUtc = SYSUTCDATETIME(), Messages = @sent - 1     /* the last number was EndOfStream's */
-    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row only */
+    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 END;
 GO
@@ -774,7 +688,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
-
     DECLARE @conversationId uniqueidentifier, @row int = 0, @messageType nvarchar(256),
         @body varbinary(max), @last int = 0, @state char(2);
 
@@ -799,7 +712,6 @@ BEGIN
         ORDER BY m.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         IF @body IS NULL
         BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
@@ -830,32 +742,42 @@ BEGIN
     INSERT INTO [logging].[ConversationLog]
         (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages, Reason)
     VALUES (@handle, @conversationId, 1, @resendOf, SYSUTCDATETIME(), @sent, @reason);
-
     RETURN 0;
 END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_WaitForServer]
-    @handle uniqueidentifier,           /* the conversation it happened on; NULL: RECEIVE itself failed */
-    @queueId int                        /* the queue of the reader that waits */
+    @handle uniqueidentifier,           /* the conversation it happened on, for ErrorLog */
+    @queueId int,                       /* the queue of the reader that waits */
+    @conversationId uniqueidentifier,   /* of the batch; NULL: RECEIVE itself failed */
+    @rows [logging].[ReceivedBatch] READONLY    /* the batch that was rolled back */
 AS
 /* Redial 0.1.0, configuration logging */
-/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be rolled
-   back too, and five in a row switch the queue off. So something is written and undone until it can be;
-   before each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
-   Returns 0, or 1 when the queue was switched off meanwhile. */
+/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
+   off. So the batch is tried and undone until it would land; without one, something is written and undone.
+   Between two attempts we wait, holding nothing: a second (five before the first without a batch), then longer,
+   a minute at most. Returns 0 it would work, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8), @message nvarchar(4000), @copies int;
+    DECLARE @batch bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 5, @delay char(8),
-        @message nvarchar(4000);
-
-    WAITFOR DELAY '00:00:05';
+    IF @batch = 0
+        WAITFOR DELAY '00:00:05';
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
-            INSERT INTO [logging].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            IF @batch = 0
+                INSERT INTO [logging].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            SELECT @copies = COUNT(*)
+            FROM @rows AS r
+            INNER JOIN [logging].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+            IF @batch = 1
+                EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
             BREAK;
         END TRY
@@ -874,13 +796,12 @@ BEGIN
         WAITFOR DELAY @delay;
     END;
 
-    IF @seconds > 5
+    IF @seconds > 0
     BEGIN
         SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
             N' seconds of waiting: see the error before. Nothing was lost.');
         EXECUTE [logging].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
     END;
-
     RETURN 0;
 END;
 GO
@@ -894,13 +815,7 @@ AS
 /* Begins a dialog. Called inside a transaction. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
-    DECLARE @timeout int = NULL;
-
-    /* What has not landed of it: a timer starts usp_ResendStranded soon. */
-    IF @vanished = 1
-        SET @timeout = 30;
 
     BEGIN TRY
         /* ---- 1  The dialog ---- */
@@ -909,20 +824,19 @@ BEGIN
             ON CONTRACT [//redial/logging/contract]
             WITH RELATED_CONVERSATION_GROUP = '54A9E148-F784-5F6A-830F-1A6F292962F7', LIFETIME = 2147483647, ENCRYPTION = OFF;
 
-        IF @timeout IS NOT NULL
-            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
+        /* What has not landed of the one before: a timer starts usp_ResendStranded soon. */
+        IF @vanished = 1
+            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = 30;
 
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* just made; R and G held: no wait */
         WHERE ce.conversation_handle = @newHandle;
-
         IF @newId IS NULL
             THROW 50104, N'User ''logging_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
 
         /* ---- 2  The log row: only ever inserted here ---- */
         INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, NULL);
-
         SELECT @handle = @newHandle, @conversationId = @newId;
     END TRY
     BEGIN CATCH
@@ -952,7 +866,6 @@ AS
    Everlasting, which nobody waits for. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @isOpen bit = NULL, @conversationId uniqueidentifier, @other uniqueidentifier = NULL,
         @vanished bit = 0;
 
@@ -972,7 +885,7 @@ BEGIN
     SET @handle = NULL;
     SELECT @handle = ce.conversation_handle
     FROM [logging].[Everlasting] AS e
-        WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
+        WITH (NOLOCK)        /* its one row; its writer has the dialog's group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
         /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
            SEND then waits for its group, and raises 8426 if it was rolled back. */
@@ -995,7 +908,7 @@ BEGIN
     /* The last one is gone and some of its messages have not landed: nobody was told of its end. */
     SELECT @vanished = 1
     FROM [logging].[Everlasting] AS e
-        WITH (NOLOCK, FORCESEEK)        /* its one row */
+        WITH (NOLOCK)        /* its one row */
     WHERE e.ConfigId = 1
       AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = e.Handle)
       AND EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = e.ConversationId);
@@ -1009,7 +922,7 @@ BEGIN
     /* We hold the group now: whoever began one before us has committed, row and all. */
     SELECT @other = ce.conversation_handle
     FROM [logging].[Everlasting] AS e
-        WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
+        WITH (NOLOCK)        /* its one row; its writer has the dialog's group, SEND waits for it */
     INNER JOIN sys.conversation_endpoints AS ce
         /* NOLOCK: waits for nobody. A dialog whose beginner has not committed is found too:
            SEND then waits for its group, and raises 8426 if it was rolled back. */
@@ -1034,7 +947,7 @@ BEGIN
             Messages = 0,
             Reason = N'Not needed: another transaction began the everlasting dialog at the same time.'
         FROM [logging].[ConversationLog] AS cl
-            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* our own row, just made */
+            WITH (ROWLOCK, FORCESEEK)   /* our own row, just made */
         WHERE cl.Handle = @handle;
 
         SET @handle = @other;
@@ -1052,7 +965,6 @@ BEGIN
     IF @@ROWCOUNT = 0
         INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId)
         VALUES (1, @handle, @conversationId);
-
     RETURN 0;
 END;
 GO
@@ -1074,7 +986,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* no range locks, no 3960; ends with this procedure */
-
     DECLARE @ownsTransaction bit, @callerAborts bit, @errors nvarchar(4000),
         @conversationKey nvarchar(200), @handle uniqueidentifier, @deadHandle uniqueidentifier;
     DECLARE @error int, @attempt int;
@@ -1109,7 +1020,6 @@ BEGIN
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
-
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: the row's lock stays -- */
             IF @ownsTransaction = 1
@@ -1257,7 +1167,7 @@ BEGIN
     WHILE @resends < 20
     BEGIN
         SELECT @earlier = cl.ResendOf
-        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)    /* written once, when it began */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK)    /* written once, when it began */
         WHERE cl.Handle = @earlier AND cl.ResendOf IS NOT NULL;
         IF @@ROWCOUNT = 0
             BREAK;
@@ -1324,7 +1234,6 @@ BEGIN
         DELETE r FROM @rows AS r
         WHERE r.RowId IN (SELECT TOP (@sent) f.RowId FROM @rows AS f ORDER BY f.RowId);
     END;
-
     RETURN 0;
 END;
 GO
@@ -1345,7 +1254,6 @@ BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller's would cut the list */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
     DECLARE @conversationId uniqueidentifier, @state char(2), @sent bigint, @resent bigint,
         @deadLettered bigint;
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -1386,14 +1294,10 @@ BEGIN
     /* ---- 2  END takes G: it waits for open transactions that have sent. WITH ERROR where the dialog is open:
               a plain END would deliver what is in sys.transmission_queue. DO: ended by hand already ---- */
     IF @state IN ('SO', 'CO')
-    BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
             DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
-    END
     ELSE IF @state <> 'DO'
-    BEGIN
         END CONVERSATION @handle;
-    END;
 
     /* ---- 3  What has not landed ---- */
     EXECUTE @busy = [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
@@ -1410,7 +1314,7 @@ BEGIN
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(), Messages = ISNULL(cl.Messages, @sent), Resent = @resent,
         DeadLettered = @deadLettered, Code = @code, Reason = @description
-    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
+    FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 
     DELETE pa
@@ -1435,7 +1339,6 @@ AS
    dialog stays for usp_ResendLeft, since ending the target may wait. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @left int = 0, @description nvarchar(3000);
     DECLARE @code int = 0;              /* of an Error message; 0: EndDialog; NULL: unreadable */
     DECLARE @copies int;                /* not landed; counted to one above the limit */
@@ -1455,7 +1358,7 @@ BEGIN
     BEGIN
         UPDATE cl
         SET Code = @code, Reason = @description
-        FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
+        FROM [logging].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
         WHERE cl.Handle = @handle;
         SET @left = @@ROWCOUNT;
     END;
@@ -1491,7 +1394,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
-
     DECLARE @handle uniqueidentifier, @code int, @description nvarchar(3000), @allowResend bit;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
@@ -1515,7 +1417,6 @@ BEGIN
         IF @handle IS NULL
             RETURN @stays;
         SET @last = @handle;
-
         BEGIN TRY
             EXECUTE @busy = [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
                 @allowResend = @allowResend, @waitMs = 100;
@@ -1601,13 +1502,11 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         ORDER BY sm.ConversationId, sm.MessageSequence;
         IF @found = 0
             BREAK;
-
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
-
         SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
-        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
@@ -1662,7 +1561,6 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @found = 0
             BREAK;
         DELETE FROM @stranded WHERE ConversationId = @conversationId AND RowId = @found;
-
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
@@ -1709,7 +1607,6 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
     IF @tooLarge > 0 AND @endsToo = 1
         PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
             N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
-
     RETURN 0;
 END;
 GO
@@ -1723,7 +1620,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what an error does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
     DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
         @poisoned bit;
     DECLARE @attempts int;              /* how often this message was rolled back */
@@ -1733,6 +1629,7 @@ BEGIN
     DECLARE @rung bit = 0;              /* 1: a timer was received */
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* receives rolled back in a row */
+    DECLARE @none [logging].[ReceivedBatch];
     DECLARE @queueId int = OBJECT_ID(N'[logging].[InitiatorQueue]');
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());    /* then it is started again: nothing grows for ever */
 
@@ -1742,7 +1639,6 @@ BEGIN
             SET @rollbacks = 0;
         SET @handle = NULL;             /* RECEIVE without a row leaves it alone */
         SET @phase = 0;
-
         BEGIN TRY
             /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
@@ -1790,9 +1686,8 @@ BEGIN
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
                     (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                VALUES
-                    (N'initiator', @handle, @sequence, @messageType, @body,
-                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                VALUES (N'initiator', @handle, @sequence, @messageType, @body,
+                    N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
@@ -1811,9 +1706,8 @@ BEGIN
             BEGIN
                 INSERT INTO [logging].[DeadLetter]
                     (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                VALUES
-                    (N'initiator', @handle, @sequence, @messageType, @body,
-                     N'Unexpected message type on the initiator''s queue.');
+                VALUES (N'initiator', @handle, @sequence, @messageType, @body,
+                    N'Unexpected message type on the initiator''s queue.');
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END;
@@ -1827,7 +1721,7 @@ BEGIN
             /* The server's trouble or a lock: wait, holding nothing. RECEIVE's own error: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-                EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId;
+                EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId, NULL, @none;
             IF @left <> 0
                 RETURN 1;
             IF @phase = 0
@@ -1848,7 +1742,6 @@ BEGIN
                     @messageType = @messageType, @attempts = @attempts;
         END CATCH;
     END;
-
     RETURN 0;
 END;
 GO
@@ -1867,7 +1760,6 @@ BEGIN
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction */
-
     DECLARE @last uniqueidentifier;
     DECLARE @handle uniqueidentifier = '00000000-0000-0000-0000-000000000000';
 
@@ -1936,7 +1828,6 @@ BEGIN
     SET XACT_ABORT OFF;                 /* the caller undoes one row */
     INSERT INTO [logging].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
-
     RETURN 0;
 END;
 GO
@@ -1952,7 +1843,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
-
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @row int, @sequence bigint, @messageType nvarchar(256), @body varbinary(max);
@@ -1973,7 +1863,6 @@ BEGIN
     BEGIN
         INSERT INTO @done (RowId)
         SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
-
         INSERT INTO [logging].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, m.ErrorNumber, m.ErrorMessage
@@ -2043,7 +1932,6 @@ AS
    It ends first: EndDialog tells the initiator. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @code int = NULL, @description nvarchar(3000);
     DECLARE @initiator uniqueidentifier = NULL;
 
@@ -2058,7 +1946,7 @@ BEGIN
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
@@ -2083,7 +1971,6 @@ BEGIN
     FROM [logging].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* under G: no scan */
     WHERE pa.ConversationHandle = @handle;
     END CONVERSATION @handle;
-
     RETURN 0;
 END;
 GO
@@ -2101,17 +1988,11 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @left int, @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @tried int = 0, @failed int = 0;
     DECLARE @queueId int = OBJECT_ID(N'[logging].[TargetQueue]');
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
-
-    IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
-        EXECUTE @left = [logging].[usp_WaitForServer] NULL, @queueId;
-        RETURN @left;
-    END;
+    DECLARE @received bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
     IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
@@ -2119,10 +2000,11 @@ BEGIN
         RETURN 2;
     END;
 
-    /* The server's own trouble, or a lock: no row is to blame. */
+    /* The server's own trouble, or a lock: no row is to blame. 8426: what was chosen is gone. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
+       OR (@received = 0 AND ERROR_NUMBER() IN (8426))
     BEGIN
-        EXECUTE @left = [logging].[usp_RehearseLanding] @conversationId, @handle, @rows;
+        EXECUTE @left = [logging].[usp_WaitForServer] @handle, @queueId, @conversationId, @rows;
         RETURN @left;
     END;
 
@@ -2134,7 +2016,6 @@ BEGIN
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         SET @tried = @tried + 1;
         BEGIN TRY
             BEGIN TRANSACTION;
@@ -2160,7 +2041,6 @@ BEGIN
 
     IF @tried = 1 AND @failed = 0 AND @waits = 0
         EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
-
     RETURN CASE @waits WHEN 1 THEN 2 ELSE 0 END;
 END;
 GO
@@ -2177,7 +2057,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [logging].[ReceivedBatch];
     DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
@@ -2239,7 +2118,6 @@ BEGIN
             FROM [logging].[TargetQueue] AS q WITH (NOLOCK)
             WHERE q.conversation_handle = @handle
             ORDER BY q.queuing_order;
-
             BEGIN TRY
                 BEGIN TRANSACTION;
                 EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
@@ -2275,66 +2153,7 @@ BEGIN
         ELSE IF @size = 1 AND EXISTS (SELECT 1 FROM @rows)
             SET @single = @handle;
     END;
-
     RETURN 1;
-END;
-GO
-CREATE OR ALTER PROCEDURE [logging].[usp_RehearseLanding]
-    @conversationId uniqueidentifier,
-    @handle uniqueidentifier,
-    @rows [logging].[ReceivedBatch] READONLY    /* the batch that was rolled back */
-AS
-/* Redial 0.1.0, configuration logging */
-/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
-   off. So the batch is tried and undone until it would land; between two attempts we wait, holding
-   nothing: a second, then longer, a minute at most.
-   Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
-BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT OFF;
-
-    DECLARE @copies int;
-
-    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8),
-        @message nvarchar(4000);
-
-    WHILE 1 = 1
-    BEGIN
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
-            SELECT @copies = COUNT(*)
-            FROM @rows AS r
-            INNER JOIN [logging].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
-                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
-            EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
-            ROLLBACK TRANSACTION;
-            BREAK;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-                BREAK;                  /* something else: the next RECEIVE finds what */
-        END CATCH;
-
-        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            RETURN 1;
-        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
-        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
-        WAITFOR DELAY @delay;
-    END;
-
-    IF @seconds > 0
-    BEGIN
-        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
-            N' seconds of waiting: see the error before. Nothing was lost.');
-        EXECUTE [logging].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
-    END;
-
-    RETURN 0;
 END;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_TargetActivation]
@@ -2349,7 +2168,6 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody holds messages and waits for ever */
-
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* nothing is promised: NULLs, no key */
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
@@ -2372,7 +2190,6 @@ BEGIN
     BEGIN
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
@@ -2541,78 +2358,8 @@ SELECT
 FROM [logging].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
 GO
-/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
-   something it calls would roll back five times and switch its queue off; where scripts go on
-   after an error, what failed before is missing now. */
-IF EXISTS (SELECT 1
-           FROM (VALUES
-               (N'[logging].[ConversationLog]'), (N'[logging].[DeadLetter]'), (N'[logging].[DeploymentHistory]'),
-               (N'[logging].[DeploymentText]'), (N'[logging].[ErrorLog]'), (N'[logging].[Everlasting]'),
-               (N'[logging].[Gate]'), (N'[logging].[Landing]'), (N'[logging].[Migration]'),
-               (N'[logging].[OperatorLog]'), (N'[logging].[OwnedObject]'), (N'[logging].[PoisonAttempt]'),
-               (N'[logging].[ReceivedBatch]'), (N'[logging].[SentMessage]'), (N'[logging].[SessionConversations]'),
-               (N'[logging].[Setting]'), (N'[logging].[usp_AcquireConversation]'), (N'[logging].[usp_ArmTimer]'),
-               (N'[logging].[usp_BeginConversation]'), (N'[logging].[usp_CloseEverlasting]'),
-               (N'[logging].[usp_DropCopies]'), (N'[logging].[usp_EndInitiator]'), (N'[logging].[usp_EndTarget]'),
-               (N'[logging].[usp_FindPoison]'), (N'[logging].[usp_LandBatch]'), (N'[logging].[usp_LandRow]'),
-               (N'[logging].[usp_LogError]'), (N'[logging].[usp_Mark]'), (N'[logging].[usp_MoveCopies]'),
-               (N'[logging].[usp_PickConversation]'), (N'[logging].[usp_ReadErrorBody]'),
-               (N'[logging].[usp_RecordPoison]'), (N'[logging].[usp_RehearseLanding]'), (N'[logging].[usp_ResendLeft]'),
-               (N'[logging].[usp_ResendPending]'), (N'[logging].[usp_ResendStranded]'), (N'[logging].[usp_Send]'),
-               (N'[logging].[usp_SendEndOfStream]'), (N'[logging].[usp_SenderActivation]'),
-               (N'[logging].[usp_SendPrivately]'), (N'[logging].[usp_TargetActivation]'),
-               (N'[logging].[usp_WaitForServer]'), (N'[logging].[vw_DeadLetters]'), (N'[logging].[vw_Unlanded]')
-           ) AS needed(Name)
-           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'No queue of schema [logging] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
-
-IF EXISTS (SELECT 1 FROM sys.service_queues AS q
-           WHERE q.object_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ')
-             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
-    PRINT N'Somebody has switched the activation of [logging].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [logging].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                    WHERE q.object_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ')
-                      AND q.is_activation_enabled = 1
-                      AND q.max_readers = 1
-                      AND q.is_poison_message_handling_enabled = 1
-                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[logging].[usp_SenderActivation]', N'P')
-                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module'))
-BEGIN
-    ALTER QUEUE [logging].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
-    (
-        STATUS = ON,
-        PROCEDURE_NAME = [logging].[usp_SenderActivation],
-        MAX_QUEUE_READERS = 1,
-        EXECUTE AS N'logging_module'
-    );
-END;
-
-IF EXISTS (SELECT 1 FROM sys.service_queues AS q
-           WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ')
-             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
-    PRINT N'Somebody has switched the activation of [logging].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [logging].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                    WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ')
-                      AND q.is_activation_enabled = 1
-                      AND q.max_readers = 1
-                      AND q.is_poison_message_handling_enabled = 1
-                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[logging].[usp_TargetActivation]', N'P')
-                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module'))
-BEGIN
-    ALTER QUEUE [logging].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
-    (
-        STATUS = ON,
-        PROCEDURE_NAME = [logging].[usp_TargetActivation],
-        MAX_QUEUE_READERS = 1,
-        EXECUTE AS N'logging_module'
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9f6e4e9f0894fc29 1', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ddcf80ac2bf44d07 1', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -1,4 +1,4 @@
-/* Redial 0.1.0, configuration logging: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
+/* Redial 0.1.0, configuration logging: 9_finish.sql, rights, readers switched on, what earlier choices left; looks whether all is there. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -10,10 +10,87 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9f6e4e9f0894fc29 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ddcf80ac2bf44d07 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
+   it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
+   What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
+   that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
+   needs the database for itself, and is for you to do in a quiet hour. */
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
+BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/logging/target',
+             PRIORITY_LEVEL = 3);
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/initiator');
+    COMMIT TRANSACTION;
+END
+/* Another level, or another version of the contract: one that is still named here could not be dropped.
+   Only one of ours is changed; somebody else's of this name 0_preflight has refused. */
+ELSE IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
+    AND NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/logging/initiator'
+                      AND cp.priority = 3
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
+BEGIN
+    ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/logging/target',
+             PRIORITY_LEVEL = 3);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
+BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/target],
+             REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
+             PRIORITY_LEVEL = 3);
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/target');
+    COMMIT TRANSACTION;
+END
+/* Another level, or another version of the contract: one that is still named here could not be dropped.
+   Only one of ours is changed; somebody else's of this name 0_preflight has refused. */
+ELSE IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
+    AND NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/logging/target'
+                      AND cp.priority = 3
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
+BEGIN
+    ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/target],
+             REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
+             PRIORITY_LEVEL = 3);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -100,6 +177,76 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[logging].[ConversationLog]'), (N'[logging].[DeadLetter]'), (N'[logging].[DeploymentHistory]'),
+               (N'[logging].[DeploymentText]'), (N'[logging].[ErrorLog]'), (N'[logging].[Everlasting]'),
+               (N'[logging].[Gate]'), (N'[logging].[Landing]'), (N'[logging].[Migration]'),
+               (N'[logging].[OperatorLog]'), (N'[logging].[OwnedObject]'), (N'[logging].[PoisonAttempt]'),
+               (N'[logging].[ReceivedBatch]'), (N'[logging].[SentMessage]'), (N'[logging].[SessionConversations]'),
+               (N'[logging].[Setting]'), (N'[logging].[usp_AcquireConversation]'), (N'[logging].[usp_ArmTimer]'),
+               (N'[logging].[usp_BeginConversation]'), (N'[logging].[usp_CloseEverlasting]'),
+               (N'[logging].[usp_DropCopies]'), (N'[logging].[usp_EndInitiator]'), (N'[logging].[usp_EndTarget]'),
+               (N'[logging].[usp_FindPoison]'), (N'[logging].[usp_LandBatch]'), (N'[logging].[usp_LandRow]'),
+               (N'[logging].[usp_LogError]'), (N'[logging].[usp_Mark]'), (N'[logging].[usp_MoveCopies]'),
+               (N'[logging].[usp_PickConversation]'), (N'[logging].[usp_ReadErrorBody]'),
+               (N'[logging].[usp_RecordPoison]'), (N'[logging].[usp_ResendLeft]'), (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_ResendStranded]'), (N'[logging].[usp_Send]'), (N'[logging].[usp_SendEndOfStream]'),
+               (N'[logging].[usp_SenderActivation]'), (N'[logging].[usp_SendPrivately]'),
+               (N'[logging].[usp_TargetActivation]'), (N'[logging].[usp_WaitForServer]'),
+               (N'[logging].[vw_DeadLetters]'), (N'[logging].[vw_Unlanded]')
+           ) AS needed(Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'No queue of schema [logging] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [logging].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [logging].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 1
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[logging].[usp_SenderActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module'))
+BEGIN
+    ALTER QUEUE [logging].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [logging].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 1,
+        EXECUTE AS N'logging_module'
+    );
+END;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [logging].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [logging].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 1
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[logging].[usp_TargetActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module'))
+BEGIN
+    ALTER QUEUE [logging].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [logging].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 1,
+        EXECUTE AS N'logging_module'
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What earlier choices installed and these do not: nothing calls it any more. A table goes when it is
    empty; rows are data, and purge_data.sql removes them. */
 SET XACT_ABORT ON;
@@ -116,8 +263,9 @@ VALUES
     (N'TABLE', N'SkippedNumber'), (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_BeginPartition'),
     (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
     (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_RecycleConversation'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RetireIdle'),
-    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RehearseLanding'),
+    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_TakeTurn'),
+    (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -316,7 +464,7 @@ BEGIN
                WHERE ep.class = 1 AND ep.major_id = OBJECT_ID(@queue, N'SQ') AND ep.name = N'Redial.made')
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        /* Asked first: a deployment that stopped before 81_activation left a queue without any, and what
+        /* Asked first: a deployment that stopped before 87_activation left a queue without any, and what
            DROP says to that is not on the alter-queue page (F-360). */
         IF EXISTS (SELECT 1 FROM sys.service_queues AS q
                    WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
@@ -420,34 +568,34 @@ VALUES
     (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
     (N'usp_ArmTimer', 0xe2c0afec8f2e2898), (N'usp_DropCopies', 0xa73084550c94dfc2),
     (N'usp_LogError', 0x64be9dcae240c119), (N'usp_ReadErrorBody', 0x834b8f85c2fe1afe),
-    (N'usp_RecordPoison', 0x198ffc80ae1fa740), (N'usp_SendEndOfStream', 0x027a6e38a8481934),
-    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x5d20c12c895cf13e),
-    (N'usp_BeginConversation', 0xd3cad698bfcd9828), (N'usp_AcquireConversation', 0xdafc6dad1c2c9f12),
-    (N'usp_Send', 0x4dad68cf1dd898b9), (N'usp_MoveCopies', 0xf007983135adbd25),
-    (N'usp_ResendPending', 0xab357fb754160674), (N'usp_EndInitiator', 0xf82677d1a6b194d1),
-    (N'usp_ResendLeft', 0x981b3bd63117a3c0), (N'usp_ResendStranded', 0x8e338e3f9f4f266a),
-    (N'usp_SenderActivation', 0xa6d5219e14e0e24b), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
+    (N'usp_RecordPoison', 0xa49fe00abb7c18d7), (N'usp_SendEndOfStream', 0xf0996fc8e478f584),
+    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x3a9caaae94be6677),
+    (N'usp_BeginConversation', 0x6d238ea92792a4ab), (N'usp_AcquireConversation', 0x420a3ebf153d7f66),
+    (N'usp_Send', 0x4dad68cf1dd898b9), (N'usp_MoveCopies', 0x0023fc9ec550bdcc),
+    (N'usp_ResendPending', 0x468f3eae795cead3), (N'usp_EndInitiator', 0xf56d81494adca2db),
+    (N'usp_ResendLeft', 0x981b3bd63117a3c0), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
+    (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
     (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0xaac1e39bbba0d89d),
-    (N'usp_EndTarget', 0xd1e8304d63e76566), (N'usp_FindPoison', 0xcd996ccff89a04f4),
-    (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_RehearseLanding', 0x4595eaae5c8c8529),
-    (N'usp_TargetActivation', 0x61d69676e7bb6d08), (N'vw_DeadLetters', 0x241ad37032076c31),
-    (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x3b85ced4d9b6288e),
-    (N'usp_CheckMessages', 0xc7f674ece748be79), (N'usp_SendMessages', 0xcfca5f520700a798),
-    (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
-    (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
-    (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
-    (N'ufn_HealthBroker', 0x8d23f79196bc5727), (N'ufn_HealthConversations', 0x8fd98c97d80d5448),
-    (N'ufn_HealthData', 0x21308592506556a9), (N'ufn_HealthPending', 0xaafa8a0c300de1c0),
-    (N'ufn_HealthQueues', 0x569e88b1ce718719), (N'usp_CheckHealth', 0x258fcef1cc27ac2b),
-    (N'usp_Health', 0x0848a1657772b584), (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
+    (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x04faf6a14da48ebf),
+    (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_TargetActivation', 0x61d69676e7bb6d08),
+    (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
+    (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xc7f674ece748be79),
+    (N'usp_SendMessages', 0xcfca5f520700a798), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
+    (N'Outbox_Insert', 0x4b0b2c6993ebbdde), (N'ufn_Conversations', 0xa2a63205004c7875),
+    (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
+    (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_HealthBroker', 0x8d23f79196bc5727),
+    (N'ufn_HealthConversations', 0x8fd98c97d80d5448), (N'ufn_HealthData', 0x21308592506556a9),
+    (N'ufn_HealthPending', 0xaafa8a0c300de1c0), (N'ufn_HealthQueues', 0x569e88b1ce718719),
+    (N'usp_CheckHealth', 0x258fcef1cc27ac2b), (N'usp_Health', 0x0848a1657772b584),
+    (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
     (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
     (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
     (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0x3f373e5d362d3d88),
-    (N'usp_EndLeakedOne', 0xaf41f3afd203aeae), (N'usp_InTheWay', 0xf134817f67238bf8),
+    (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467), (N'usp_InTheWay', 0xf134817f67238bf8),
     (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
     (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
     (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x5bfb5205b0ac2ea2),
-    (N'usp_Resend', 0x0bcc333e4423e422), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
+    (N'usp_Resend', 0x076875023fe5ac53), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x0d1586db1bfbd6bc),
     (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
     (N'usp_PurgePoison', 0xbaeb44db547cf13f), (N'DeploymentAttempt', NULL);
@@ -478,10 +626,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9f6e4e9f0894fc298be39265d00e31754636e59f97f1b2124eac63e54f244fbf'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ddcf80ac2bf44d073e88e39b104cde9e336e421806f0556af8f24667f2cd3a2a'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'9f6e4e9f0894fc298be39265d00e31754636e59f97f1b2124eac63e54f244fbf');
+    VALUES (N'logging', N'0.1.0', N'ddcf80ac2bf44d073e88e39b104cde9e336e421806f0556af8f24667f2cd3a2a');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6843851e8e051f7b [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b85dc504bfcc9178 [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -131,26 +131,6 @@ IF NOT EXISTS (SELECT 1 FROM [orders].[Gate] AS g WHERE g.ConfigId = 1)
 BEGIN
     INSERT INTO [orders].[Gate] (ConfigId, IsOpen)
     VALUES (1, 1);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
-   send has to write down when it was: the server counts a dialog's messages anyway. Only
-   usp_RetireIdle reads and writes it. */
-SET XACT_ABORT ON;
-IF OBJECT_ID(N'[orders].[IdleWatch]', N'U') IS NULL
-BEGIN
-    BEGIN TRANSACTION;
-    CREATE TABLE [orders].[IdleWatch]
-    (
-        Handle uniqueidentifier NOT NULL,
-        SendSequence bigint NOT NULL,
-        SinceUtc datetime2(3) NOT NULL CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
-        CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
-    );
-    EXECUTE [orders].[usp_Mark] N'TABLE', N'IdleWatch';
-    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -482,83 +462,6 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
-   it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
-   What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
-   that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
-   needs the database for itself, and is for you to do in a quiet hour. */
-IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
-BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/orders/contract],
-             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
-             REMOTE_SERVICE_NAME = N'//redial/orders/target',
-             PRIORITY_LEVEL = 8);
-    /* Dropped by hand, it is written down already. */
-    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/initiator')
-        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
-    COMMIT TRANSACTION;
-END
-/* Another level, or another version of the contract: one that is still named here could not be dropped.
-   Only one of ours is changed; somebody else's of this name 05_03 has refused. */
-ELSE IF EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/initiator')
-    AND NOT EXISTS (SELECT 1
-                    FROM sys.conversation_priorities AS cp
-                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
-                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-                    WHERE cp.name = N'redial/orders/initiator'
-                      AND cp.priority = 8
-                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
-                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
-                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
-BEGIN
-    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/orders/contract],
-             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
-             REMOTE_SERVICE_NAME = N'//redial/orders/target',
-             PRIORITY_LEVEL = 8);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
-BEGIN
-    SET XACT_ABORT ON;
-    BEGIN TRANSACTION;
-    CREATE BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/orders/contract],
-             LOCAL_SERVICE_NAME = [//redial/orders/target],
-             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
-             PRIORITY_LEVEL = 8);
-    /* Dropped by hand, it is written down already. */
-    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/target')
-        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
-    COMMIT TRANSACTION;
-END
-/* Another level, or another version of the contract: one that is still named here could not be dropped.
-   Only one of ours is changed; somebody else's of this name 05_03 has refused. */
-ELSE IF EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/target')
-    AND NOT EXISTS (SELECT 1
-                    FROM sys.conversation_priorities AS cp
-                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
-                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-                    WHERE cp.name = N'redial/orders/target'
-                      AND cp.priority = 8
-                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
-                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
-                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
-BEGIN
-    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
-        SET (CONTRACT_NAME = [//redial/orders/contract],
-             LOCAL_SERVICE_NAME = [//redial/orders/target],
-             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
-             PRIORITY_LEVEL = 8);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
 SET XACT_ABORT ON;
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
@@ -664,7 +567,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @found TABLE (RowId int NOT NULL PRIMARY KEY);
     DECLARE @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @message nvarchar(2048);
@@ -691,7 +593,6 @@ BEGIN
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         SET @first = ISNULL(@first, @sequence);
         WITH oldest AS (
             SELECT TOP (1) sm.MessageSequence
@@ -729,10 +630,8 @@ AS
 /* Redial 0.1.0, configuration orders */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @number int = ERROR_NUMBER(), @line int = ERROR_LINE();
     SET @message = ISNULL(@message, ERROR_MESSAGE());
-
     BEGIN TRY
         INSERT INTO [orders].[ErrorLog]
             (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
@@ -759,7 +658,6 @@ BEGIN
     /* Methods of xml want these (1934). */
     SET ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON;
     SET NUMERIC_ROUNDABORT OFF;
-
     DECLARE @body xml = TRY_CONVERT(xml, @messageBody),
         @text nvarchar(max) = CONVERT(nvarchar(max), @messageBody), @number nvarchar(20), @from int,
         @to int;
@@ -797,7 +695,6 @@ AS
 /* Counts rollbacks against one queue row, after the rollback: so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @number int = ERROR_NUMBER(), @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000),
         @written bit = 0;
 
@@ -806,11 +703,10 @@ BEGIN
         UPDATE pa
         SET Attempts = pa.Attempts + @attempts, LastUtc = SYSUTCDATETIME(), ErrorNumber = @number, ErrorMessage = @message
         FROM [orders].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)   /* a scan would wait for who waits for us */
+            WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for who waits for us */
         WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
-
         BEGIN TRY
             INSERT INTO [orders].[PoisonAttempt]
                 (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
@@ -823,7 +719,6 @@ BEGIN
                 THROW;                  /* 2627: another reader was first */
         END CATCH;
     END;
-
     RETURN 0;
 END;
 GO
@@ -835,7 +730,6 @@ AS
    it, or began it: so it is sent once and nothing follows. Takes G, then its row of ConversationLog. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @sent bigint = NULL;
 
     IF @@TRANCOUNT = 0
@@ -849,7 +743,7 @@ BEGIN
 
     UPDATE cl
     SET EndOfStreamUtc = SYSUTCDATETIME(), Messages = @sent - 1     /* the last number was EndOfStream's */
-    FROM [orders].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row only */
+    FROM [orders].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 END;
 GO
@@ -869,7 +763,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* all of it or nothing */
-
     DECLARE @conversationId uniqueidentifier, @row int = 0, @messageType nvarchar(256),
         @body varbinary(max), @last int = 0, @state char(2);
 
@@ -894,7 +787,6 @@ BEGIN
         ORDER BY m.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         IF @body IS NULL
         BEGIN
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
@@ -925,32 +817,42 @@ BEGIN
     INSERT INTO [orders].[ConversationLog]
         (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages, Reason)
     VALUES (@handle, @conversationId, 1, @resendOf, SYSUTCDATETIME(), @sent, @reason);
-
     RETURN 0;
 END;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
-    @handle uniqueidentifier,           /* the conversation it happened on; NULL: RECEIVE itself failed */
-    @queueId int                        /* the queue of the reader that waits */
+    @handle uniqueidentifier,           /* the conversation it happened on, for ErrorLog */
+    @queueId int,                       /* the queue of the reader that waits */
+    @conversationId uniqueidentifier,   /* of the batch; NULL: RECEIVE itself failed */
+    @rows [orders].[ReceivedBatch] READONLY    /* the batch that was rolled back */
 AS
 /* Redial 0.1.0, configuration orders */
-/* Called after a rollback that was the server's trouble (disk or log full, memory): another RECEIVE would be rolled
-   back too, and five in a row switch the queue off. So something is written and undone until it can be;
-   before each attempt we wait, holding nothing: five seconds, then longer, a minute at most.
-   Returns 0, or 1 when the queue was switched off meanwhile. */
+/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
+   off. So the batch is tried and undone until it would land; without one, something is written and undone.
+   Between two attempts we wait, holding nothing: a second (five before the first without a batch), then longer,
+   a minute at most. Returns 0 it would work, or fails for another reason; 1 the queue was switched off meanwhile. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
+    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8), @message nvarchar(4000), @copies int;
+    DECLARE @batch bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
-    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 5, @delay char(8),
-        @message nvarchar(4000);
-
-    WAITFOR DELAY '00:00:05';
+    IF @batch = 0
+        WAITFOR DELAY '00:00:05';
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
             BEGIN TRANSACTION;
-            INSERT INTO [orders].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            IF @batch = 0
+                INSERT INTO [orders].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
+            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            SELECT @copies = COUNT(*)
+            FROM @rows AS r
+            INNER JOIN [orders].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
+                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+            IF @batch = 1
+                EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
             BREAK;
         END TRY
@@ -969,13 +871,12 @@ BEGIN
         WAITFOR DELAY @delay;
     END;
 
-    IF @seconds > 5
+    IF @seconds > 0
     BEGIN
         SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
             N' seconds of waiting: see the error before. Nothing was lost.');
         EXECUTE [orders].[usp_LogError] @procedureName = N'usp_WaitForServer', @handle = @handle, @message = @message;
     END;
-
     RETURN 0;
 END;
 GO
@@ -991,7 +892,6 @@ AS
    the row R: row first, conversation group second. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @newHandle uniqueidentifier = NULL, @newId uniqueidentifier = NULL;
     /* A random spread: not all are recycled at once. */
     DECLARE @timeout int = 3600 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601;
@@ -1013,22 +913,18 @@ BEGIN
         SELECT @newId = ce.conversation_id
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* just made; R and G held: no wait */
         WHERE ce.conversation_handle = @newHandle;
-
         IF @newId IS NULL
             THROW 50104, N'User ''orders_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/orders/initiator'' and its queue.', 1;
 
         /* ---- 2  The handle into the row ---- */
         UPDATE sc
         SET Handle = @newHandle, ConversationId = @newId, Sent = 0
-        FROM [orders].[SessionConversations] AS sc
-            /* By the clustered key: by Handle its index would be locked first. */
-            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* by Handle its index would be locked first */
         WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @rowHandle;
 
         /* ---- 3  The log row: only ever inserted here ---- */
         INSERT INTO [orders].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         VALUES (@newHandle, @newId, 1, @conversationKey);
-
         SELECT @handle = @newHandle;
     END TRY
     BEGIN CATCH
@@ -1060,7 +956,6 @@ AS
    one made the key's row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @rowHandle uniqueidentifier = NULL, @placeholder uniqueidentifier, @tries int = 0,
         @state char(2) = NULL, @vanished bit = 0;
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
@@ -1071,7 +966,6 @@ BEGIN
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
-
     BEGIN TRY
         /* ---- 1  R ---- */
         WHILE @rowHandle IS NULL
@@ -1081,7 +975,7 @@ BEGIN
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [orders].[SessionConversations] AS sc
                 /* UPDLOCK: nobody closes the dialog before the caller's SEND commits. The rest: this row alone. */
-                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, FORCESEEK)
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey;
             SET @rowHandle = @handle;
 
@@ -1145,7 +1039,6 @@ BEGIN
                     THROW;
                 END;
             END CATCH;
-
             IF @ownsTransaction = 0 AND @callerAborts = 1
                 SET XACT_ABORT ON;
             SET @deadHandle = @handle;      /* the next one begins below */
@@ -1184,7 +1077,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* no range locks, no 3960; ends with this procedure */
-
     DECLARE @ownsTransaction bit, @callerAborts bit, @errors nvarchar(4000),
         @conversationKey nvarchar(200), @handle uniqueidentifier, @deadHandle uniqueidentifier;
     DECLARE @sentBy bigint;             /* the transaction that sent last */
@@ -1221,7 +1113,6 @@ BEGIN
     WHILE 1 = 1
     BEGIN
         SELECT @attempt = @attempt + 1, @handle = NULL;
-
         BEGIN TRY
             /* -- 2.1  Look-up and SEND are one transaction: the row's lock stays -- */
             IF @ownsTransaction = 1
@@ -1234,7 +1125,7 @@ BEGIN
             SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [orders].[SessionConversations] AS sc
                 /* UPDLOCK: nobody closes the dialog before the caller's SEND commits. The rest: this row alone. */
-                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, FORCESEEK)
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey;
 
             /* No row, a dialog that is over or due, a closed gate: that takes more. The state first: SEND on a
@@ -1321,7 +1212,6 @@ BEGIN
     SET XACT_ABORT ON;                  /* any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction */
-
     DECLARE @conversationKey nvarchar(200), @taken int = 0, @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ---- 1  Empty hands: no lock may be held on entry ---- */
@@ -1338,7 +1228,7 @@ BEGIN
             FROM [orders].[SessionConversations] AS sc
                 /* NOWAIT: a sender may be writing this entry. READCOMMITTEDLOCK: a row version would
                    call an entry that is being written gone. */
-                WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                WITH (NOWAIT, READCOMMITTEDLOCK, FORCESEEK)
             WHERE sc.Handle = @handle;
 
             /* ---- 3  R, then G ---- */
@@ -1347,9 +1237,7 @@ BEGIN
                 BEGIN TRANSACTION;
                 SET LOCK_TIMEOUT @waitMs;       /* for R alone; 0 is NOWAIT */
                 DELETE sc
-                FROM [orders].[SessionConversations] AS sc
-                    /* The clustered key first, as senders do: by Handle it would deadlock. */
-                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as senders do: by Handle it would deadlock */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 SET @taken = @@ROWCOUNT;
                 SET LOCK_TIMEOUT @lockTimeout;
@@ -1474,7 +1362,7 @@ BEGIN
     WHILE @resends < 20
     BEGIN
         SELECT @earlier = cl.ResendOf
-        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)    /* written once, when it began */
+        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK)    /* written once, when it began */
         WHERE cl.Handle = @earlier AND cl.ResendOf IS NOT NULL;
         IF @@ROWCOUNT = 0
             BREAK;
@@ -1541,7 +1429,6 @@ BEGIN
         DELETE r FROM @rows AS r
         WHERE r.RowId IN (SELECT TOP (@sent) f.RowId FROM @rows AS f ORDER BY f.RowId);
     END;
-
     RETURN 0;
 END;
 GO
@@ -1562,7 +1449,6 @@ BEGIN
     SET NOCOUNT ON;
     SET ROWCOUNT 0;                     /* a caller's would cut the list */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
     DECLARE @conversationId uniqueidentifier, @state char(2), @sent bigint, @resent bigint,
         @deadLettered bigint;
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -1603,14 +1489,10 @@ BEGIN
     /* ---- 2  END takes G: it waits for open transactions that have sent. WITH ERROR where the dialog is open:
               a plain END would deliver what is in sys.transmission_queue. DO: ended by hand already ---- */
     IF @state IN ('SO', 'CO')
-    BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
             DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
-    END
     ELSE IF @state <> 'DO'
-    BEGIN
         END CONVERSATION @handle;
-    END;
 
     /* ---- 3  What has not landed ---- */
     EXECUTE @busy = [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
@@ -1627,7 +1509,7 @@ BEGIN
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(), Messages = ISNULL(cl.Messages, @sent), Resent = @resent,
         DeadLettered = @deadLettered, Code = @code, Reason = @description
-    FROM [orders].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
+    FROM [orders].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
     WHERE cl.Handle = @handle;
 
     DELETE pa
@@ -1652,7 +1534,6 @@ AS
    dialog stays for usp_ResendLeft, since ending the target may wait. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @left int = 0, @description nvarchar(3000);
     DECLARE @code int = 0;              /* of an Error message; 0: EndDialog; NULL: unreadable */
     DECLARE @copies int;                /* not landed; counted to one above the limit */
@@ -1672,7 +1553,7 @@ BEGIN
     BEGIN
         UPDATE cl
         SET Code = @code, Reason = @description
-        FROM [orders].[ConversationLog] AS cl WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)     /* this row, under G */
+        FROM [orders].[ConversationLog] AS cl WITH (ROWLOCK, FORCESEEK)     /* this row only */
         WHERE cl.Handle = @handle;
         SET @left = @@ROWCOUNT;
     END;
@@ -1708,7 +1589,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET LOCK_TIMEOUT 10000;             /* other dialogs are waiting for us */
-
     DECLARE @handle uniqueidentifier, @code int, @description nvarchar(3000), @allowResend bit;
     DECLARE @last uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @counted bit;               /* 1: it has failed a moment ago */
@@ -1732,7 +1612,6 @@ BEGIN
         IF @handle IS NULL
             RETURN @stays;
         SET @last = @handle;
-
         BEGIN TRY
             EXECUTE @busy = [orders].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description,
                 @allowResend = @allowResend, @waitMs = 100;
@@ -1818,13 +1697,11 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         ORDER BY sm.ConversationId, sm.MessageSequence;
         IF @found = 0
             BREAK;
-
         IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
             CONTINUE;
-
         SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
-        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @handle IS NULL                      /* its row was deleted by hand */
             SELECT @handle = ce.conversation_handle
@@ -1879,7 +1756,6 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @found = 0
             BREAK;
         DELETE FROM @stranded WHERE ConversationId = @conversationId AND RowId = @found;
-
         BEGIN TRY
             /* -- 3  Ended or failed, and left: as activation would have done -- */
             IF @state IS NOT NULL
@@ -1928,7 +1804,6 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
     IF @tooLarge > 0 AND @endsToo = 1
         PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
             N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
-
     RETURN 0;
 END;
 GO
@@ -1942,7 +1817,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* what an error does is decided below */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-
     DECLARE @handle uniqueidentifier, @messageType nvarchar(256), @sequence bigint, @body varbinary(max),
         @poisoned bit;
     DECLARE @attempts int;              /* how often this message was rolled back */
@@ -1954,6 +1828,7 @@ BEGIN
     DECLARE @waitMs int;
     DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
     DECLARE @rollbacks int = 0;         /* receives rolled back in a row */
+    DECLARE @none [orders].[ReceivedBatch];
     DECLARE @queueId int = OBJECT_ID(N'[orders].[InitiatorQueue]');
     DECLARE @until datetime2(3) = DATEADD(minute, 10, SYSUTCDATETIME());    /* then it is started again: nothing grows for ever */
 
@@ -1963,7 +1838,6 @@ BEGIN
             SET @rollbacks = 0;
         SET @handle = NULL;             /* RECEIVE without a row leaves it alone */
         SET @phase = 0;
-
         BEGIN TRY
             /* -- 1  Transaction 1: receive. From here on G is ours -- */
             BEGIN TRANSACTION;
@@ -2026,9 +1900,8 @@ BEGIN
             BEGIN
                 INSERT INTO [orders].[DeadLetter]
                     (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                VALUES
-                    (N'initiator', @handle, @sequence, @messageType, @body,
-                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                VALUES (N'initiator', @handle, @sequence, @messageType, @body,
+                    N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
@@ -2048,9 +1921,8 @@ BEGIN
             BEGIN
                 INSERT INTO [orders].[DeadLetter]
                     (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
-                VALUES
-                    (N'initiator', @handle, @sequence, @messageType, @body,
-                     N'Unexpected message type on the initiator''s queue.');
+                VALUES (N'initiator', @handle, @sequence, @messageType, @body,
+                    N'Unexpected message type on the initiator''s queue.');
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END;
@@ -2064,7 +1936,7 @@ BEGIN
             /* The server's trouble or a lock: wait, holding nothing. RECEIVE's own error: leave, a loop would spin. */
             SET @left = CASE @phase WHEN 0 THEN 1 ELSE 0 END;
             IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-                EXECUTE @left = [orders].[usp_WaitForServer] @handle, @queueId;
+                EXECUTE @left = [orders].[usp_WaitForServer] @handle, @queueId, NULL, @none;
             IF @left <> 0
                 RETURN 1;
             IF @phase = 0
@@ -2085,7 +1957,6 @@ BEGIN
                     @messageType = @messageType, @attempts = @attempts;
         END CATCH;
     END;
-
     RETURN 0;
 END;
 GO
@@ -2108,7 +1979,6 @@ BEGIN
     SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
         e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
     FROM [orders].[ufn_ReadEnvelope](@body) AS e;
-
     RETURN 0;
 END;
 GO
@@ -2124,7 +1994,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
-
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
     DECLARE @row int, @sequence bigint, @messageType nvarchar(256), @body varbinary(max);
@@ -2145,7 +2014,6 @@ BEGIN
     BEGIN
         INSERT INTO @done (RowId)
         SELECT m.RowId FROM @marks AS m WHERE m.Attempts >= 1;
-
         INSERT INTO [orders].[DeadLetter]
             (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
         SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, m.ErrorNumber, m.ErrorMessage
@@ -2219,7 +2087,6 @@ AS
    It ends first: EndDialog tells the initiator. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @code int = NULL, @description nvarchar(3000);
     DECLARE @initiator uniqueidentifier = NULL;
 
@@ -2234,7 +2101,7 @@ BEGIN
     IF @ended = 0
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
@@ -2259,7 +2126,6 @@ BEGIN
     FROM [orders].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* under G: no scan */
     WHERE pa.ConversationHandle = @handle;
     END CONVERSATION @handle;
-
     RETURN 0;
 END;
 GO
@@ -2277,17 +2143,11 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @left int, @row int = 0, @sequence bigint, @messageType nvarchar(256), @body varbinary(max),
         @tried int = 0, @failed int = 0;
     DECLARE @queueId int = OBJECT_ID(N'[orders].[TargetQueue]');
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
-
-    IF @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) AND (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
-    BEGIN                               /* RECEIVE itself failed; 8426: what was chosen is gone */
-        EXECUTE @left = [orders].[usp_WaitForServer] NULL, @queueId;
-        RETURN @left;
-    END;
+    DECLARE @received bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
     IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
@@ -2295,10 +2155,11 @@ BEGIN
         RETURN 2;
     END;
 
-    /* The server's own trouble, or a lock: no row is to blame. */
+    /* The server's own trouble, or a lock: no row is to blame. 8426: what was chosen is gone. */
     IF ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
+       OR (@received = 0 AND ERROR_NUMBER() IN (8426))
     BEGIN
-        EXECUTE @left = [orders].[usp_RehearseLanding] @conversationId, @handle, @rows;
+        EXECUTE @left = [orders].[usp_WaitForServer] @handle, @queueId, @conversationId, @rows;
         RETURN @left;
     END;
 
@@ -2310,7 +2171,6 @@ BEGIN
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
-
         SET @tried = @tried + 1;
         BEGIN TRY
             BEGIN TRANSACTION;
@@ -2336,7 +2196,6 @@ BEGIN
 
     IF @tried = 1 AND @failed = 0 AND @waits = 0
         EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
-
     RETURN CASE @waits WHEN 1 THEN 2 ELSE 0 END;
 END;
 GO
@@ -2353,7 +2212,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
-
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [orders].[ReceivedBatch];
     DECLARE @waits bit = 0;             /* 1: it has waited already */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
@@ -2415,7 +2273,6 @@ BEGIN
             FROM [orders].[TargetQueue] AS q WITH (NOLOCK)
             WHERE q.conversation_handle = @handle
             ORDER BY q.queuing_order;
-
             BEGIN TRY
                 BEGIN TRANSACTION;
                 EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
@@ -2451,66 +2308,7 @@ BEGIN
         ELSE IF @size = 1 AND EXISTS (SELECT 1 FROM @rows)
             SET @single = @handle;
     END;
-
     RETURN 1;
-END;
-GO
-CREATE OR ALTER PROCEDURE [orders].[usp_RehearseLanding]
-    @conversationId uniqueidentifier,
-    @handle uniqueidentifier,
-    @rows [orders].[ReceivedBatch] READONLY    /* the batch that was rolled back */
-AS
-/* Redial 0.1.0, configuration orders */
-/* After a rollback that no row is to blame for (disk or log full, memory, a lock): five in a row switch the queue
-   off. So the batch is tried and undone until it would land; between two attempts we wait, holding
-   nothing: a second, then longer, a minute at most.
-   Returns 0 it would land, or fails for another reason; 1 the queue was switched off meanwhile. */
-BEGIN
-    SET NOCOUNT ON;
-    SET XACT_ABORT OFF;
-
-    DECLARE @copies int;
-
-    DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8),
-        @message nvarchar(4000);
-
-    WHILE 1 = 1
-    BEGIN
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
-            SELECT @copies = COUNT(*)
-            FROM @rows AS r
-            INNER JOIN [orders].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
-                ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
-            EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
-            ROLLBACK TRANSACTION;
-            BREAK;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222))
-                BREAK;                  /* something else: the next RECEIVE finds what */
-        END CATCH;
-
-        IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                       WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
-            RETURN 1;
-        SET @seconds = CASE WHEN @seconds = 0 THEN 1 WHEN @seconds < 30 THEN @seconds * 2 ELSE 60 END;
-        SET @delay = CONVERT(char(8), DATEADD(second, @seconds, CONVERT(datetime, 0)), 108);
-        WAITFOR DELAY @delay;
-    END;
-
-    IF @seconds > 0
-    BEGIN
-        SET @message = CONCAT(N'It goes on after ', DATEDIFF(second, @since, SYSUTCDATETIME()),
-            N' seconds of waiting: see the error before. Nothing was lost.');
-        EXECUTE [orders].[usp_LogError] @procedureName = N'usp_RehearseLanding', @handle = @handle, @message = @message;
-    END;
-
-    RETURN 0;
 END;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_TakeTurn]
@@ -2522,10 +2320,8 @@ AS
    else may ask. Returns 0 or more with the turn, -1 without it: refused or timed out, and then on without. */
 BEGIN
     SET NOCOUNT ON;
-
     DECLARE @turn int = -1;
     DECLARE @name nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[orders].[TargetQueue]'));
-
     BEGIN TRY
         IF @take = 1
             EXECUTE @turn = sys.sp_getapplock @Resource = @name, @LockMode = N'Exclusive',
@@ -2536,7 +2332,6 @@ BEGIN
     BEGIN CATCH
         SET @turn = -1;
     END CATCH;
-
     RETURN @turn;
 END;
 GO
@@ -2552,7 +2347,6 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody holds messages and waits for ever */
-
     DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* nothing is promised: NULLs, no key */
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
@@ -2578,7 +2372,6 @@ BEGIN
             EXECUTE @turn = [orders].[usp_TakeTurn] @take = 0;
         SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
         DELETE FROM @received;
-
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
@@ -2766,79 +2559,8 @@ SELECT
     sn.Reason, sn.SkippedUtc, NULL, NULL, NULL, sn.ConversationKey, sn.KeySequence, sn.MessageId, NULL
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
 GO
-/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
-   something it calls would roll back five times and switch its queue off; where scripts go on
-   after an error, what failed before is missing now. */
-IF EXISTS (SELECT 1
-           FROM (VALUES
-               (N'[orders].[ConversationLog]'), (N'[orders].[DeadLetter]'), (N'[orders].[DeploymentHistory]'),
-               (N'[orders].[DeploymentText]'), (N'[orders].[ErrorLog]'), (N'[orders].[Gate]'),
-               (N'[orders].[IdleWatch]'), (N'[orders].[KeySequence]'), (N'[orders].[Landing]'),
-               (N'[orders].[Migration]'), (N'[orders].[OperatorLog]'), (N'[orders].[OwnedObject]'),
-               (N'[orders].[PoisonAttempt]'), (N'[orders].[ReceivedBatch]'), (N'[orders].[SentMessage]'),
-               (N'[orders].[SessionConversations]'), (N'[orders].[Setting]'), (N'[orders].[SkippedNumber]'),
-               (N'[orders].[ufn_ReadEnvelope]'), (N'[orders].[usp_AcquireConversation]'), (N'[orders].[usp_ArmTimer]'),
-               (N'[orders].[usp_BeginConversation]'), (N'[orders].[usp_DropCopies]'), (N'[orders].[usp_EndInitiator]'),
-               (N'[orders].[usp_EndTarget]'), (N'[orders].[usp_FindPoison]'), (N'[orders].[usp_LandBatch]'),
-               (N'[orders].[usp_LandRow]'), (N'[orders].[usp_LogError]'), (N'[orders].[usp_Mark]'),
-               (N'[orders].[usp_MoveCopies]'), (N'[orders].[usp_PickConversation]'), (N'[orders].[usp_ReadErrorBody]'),
-               (N'[orders].[usp_RecordPoison]'), (N'[orders].[usp_RecycleConversation]'),
-               (N'[orders].[usp_RehearseLanding]'), (N'[orders].[usp_ResendLeft]'), (N'[orders].[usp_ResendPending]'),
-               (N'[orders].[usp_ResendStranded]'), (N'[orders].[usp_Send]'), (N'[orders].[usp_SendEndOfStream]'),
-               (N'[orders].[usp_SenderActivation]'), (N'[orders].[usp_SendPrivately]'), (N'[orders].[usp_TakeTurn]'),
-               (N'[orders].[usp_TargetActivation]'), (N'[orders].[usp_WaitForServer]'), (N'[orders].[vw_DeadLetters]'),
-               (N'[orders].[vw_Unlanded]')
-           ) AS needed(Name)
-           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'No queue of schema [orders] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
-
-IF EXISTS (SELECT 1 FROM sys.service_queues AS q
-           WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ')
-             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
-    PRINT N'Somebody has switched the activation of [orders].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [orders].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                    WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ')
-                      AND q.is_activation_enabled = 1
-                      AND q.max_readers = 4
-                      AND q.is_poison_message_handling_enabled = 1
-                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[orders].[usp_SenderActivation]', N'P')
-                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'orders_module'))
-BEGIN
-    ALTER QUEUE [orders].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
-    (
-        STATUS = ON,
-        PROCEDURE_NAME = [orders].[usp_SenderActivation],
-        MAX_QUEUE_READERS = 4,
-        EXECUTE AS N'orders_module'
-    );
-END;
-
-IF EXISTS (SELECT 1 FROM sys.service_queues AS q
-           WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ')
-             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
-    PRINT N'Somebody has switched the activation of [orders].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [orders].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
-ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                    WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ')
-                      AND q.is_activation_enabled = 1
-                      AND q.max_readers = 4
-                      AND q.is_poison_message_handling_enabled = 1
-                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[orders].[usp_TargetActivation]', N'P')
-                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'orders_module'))
-BEGIN
-    ALTER QUEUE [orders].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
-    (
-        STATUS = ON,
-        PROCEDURE_NAME = [orders].[usp_TargetActivation],
-        MAX_QUEUE_READERS = 4,
-        EXECUTE AS N'orders_module'
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b85dc504bfcc9178 1', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

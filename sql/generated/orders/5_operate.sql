@@ -10,10 +10,30 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6843851e8e051f7b [4-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b85dc504bfcc9178 [4-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
+   send has to write down when it was: the server counts a dialog's messages anyway. Only
+   usp_RetireIdle reads and writes it. */
+SET XACT_ABORT ON;
+IF OBJECT_ID(N'[orders].[IdleWatch]', N'U') IS NULL
+BEGIN
+    BEGIN TRANSACTION;
+    CREATE TABLE [orders].[IdleWatch]
+    (
+        Handle uniqueidentifier NOT NULL,
+        SendSequence bigint NOT NULL,
+        SinceUtc datetime2(3) NOT NULL CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
+    );
+    EXECUTE [orders].[usp_Mark] N'TABLE', N'IdleWatch';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -269,7 +289,7 @@ BEGIN
     IF @action = N'END ALONE'
     BEGIN
         SELECT @initiator = cl.Handle
-        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
         WHERE cl.ConversationId = @conversationId;
         IF @initiator IS NULL                      /* its row was deleted by hand */
             SELECT @initiator = ce.conversation_handle
@@ -1363,7 +1383,7 @@ Example: EXECUTE [orders].[usp_Resend] @reason = N''somebody ended dialogs'', @W
                 BREAK;
             SELECT @dialogsSeen = @dialogsSeen + 1, @initiator = NULL;
             SELECT @initiator = cl.Handle
-            FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, INDEX ([IX_ConversationLog_ConversationId]), FORCESEEK)   /* written once */
+            FROM [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)   /* written once */
             WHERE cl.ConversationId = @conversationId;
             IF @initiator IS NULL                      /* its row was deleted by hand */
                 SELECT @initiator = ce.conversation_handle
@@ -1698,7 +1718,7 @@ Example: EXECUTE [orders].[usp_StartQueue] @reason = N''disk is free again'', @W
 END;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6843851e8e051f7b 5', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b85dc504bfcc9178 5', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -1,4 +1,4 @@
-/* Redial 0.1.0, configuration orders: 9_finish.sql, removes what these choices do not install, looks whether all is there, and says so. */
+/* Redial 0.1.0, configuration orders: 9_finish.sql, rights, readers switched on, what earlier choices left; looks whether all is there. */
 SET NOEXEC OFF;                         /* of an earlier script in the same window */
 SET ANSI_NULLS ON;                      /* this and the next are frozen into a module as it is made */
 SET QUOTED_IDENTIFIER ON;
@@ -10,10 +10,87 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6843851e8e051f7b [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b85dc504bfcc9178 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
+   it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
+   What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
+   that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
+   needs the database for itself, and is for you to do in a quiet hour. */
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
+BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/orders/target',
+             PRIORITY_LEVEL = 8);
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/initiator')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
+    COMMIT TRANSACTION;
+END
+/* Another level, or another version of the contract: one that is still named here could not be dropped.
+   Only one of ours is changed; somebody else's of this name 0_preflight has refused. */
+ELSE IF EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/initiator')
+    AND NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/orders/initiator'
+                      AND cp.priority = 8
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
+BEGIN
+    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/orders/target',
+             PRIORITY_LEVEL = 8);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
+BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/target],
+             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
+             PRIORITY_LEVEL = 8);
+    /* Dropped by hand, it is written down already. */
+    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/target')
+        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
+    COMMIT TRANSACTION;
+END
+/* Another level, or another version of the contract: one that is still named here could not be dropped.
+   Only one of ours is changed; somebody else's of this name 0_preflight has refused. */
+ELSE IF EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/target')
+    AND NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/orders/target'
+                      AND cp.priority = 8
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
+BEGIN
+    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/target],
+             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
+             PRIORITY_LEVEL = 8);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -100,6 +177,76 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
+   something it calls would roll back five times and switch its queue off; where scripts go on
+   after an error, what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[orders].[ConversationLog]'), (N'[orders].[DeadLetter]'), (N'[orders].[DeploymentHistory]'),
+               (N'[orders].[DeploymentText]'), (N'[orders].[ErrorLog]'), (N'[orders].[Gate]'),
+               (N'[orders].[KeySequence]'), (N'[orders].[Landing]'), (N'[orders].[Migration]'),
+               (N'[orders].[OperatorLog]'), (N'[orders].[OwnedObject]'), (N'[orders].[PoisonAttempt]'),
+               (N'[orders].[ReceivedBatch]'), (N'[orders].[SentMessage]'), (N'[orders].[SessionConversations]'),
+               (N'[orders].[Setting]'), (N'[orders].[SkippedNumber]'), (N'[orders].[ufn_ReadEnvelope]'),
+               (N'[orders].[usp_AcquireConversation]'), (N'[orders].[usp_ArmTimer]'),
+               (N'[orders].[usp_BeginConversation]'), (N'[orders].[usp_DropCopies]'), (N'[orders].[usp_EndInitiator]'),
+               (N'[orders].[usp_EndTarget]'), (N'[orders].[usp_FindPoison]'), (N'[orders].[usp_LandBatch]'),
+               (N'[orders].[usp_LandRow]'), (N'[orders].[usp_LogError]'), (N'[orders].[usp_Mark]'),
+               (N'[orders].[usp_MoveCopies]'), (N'[orders].[usp_PickConversation]'), (N'[orders].[usp_ReadErrorBody]'),
+               (N'[orders].[usp_RecordPoison]'), (N'[orders].[usp_RecycleConversation]'),
+               (N'[orders].[usp_ResendLeft]'), (N'[orders].[usp_ResendPending]'), (N'[orders].[usp_ResendStranded]'),
+               (N'[orders].[usp_Send]'), (N'[orders].[usp_SendEndOfStream]'), (N'[orders].[usp_SenderActivation]'),
+               (N'[orders].[usp_SendPrivately]'), (N'[orders].[usp_TakeTurn]'), (N'[orders].[usp_TargetActivation]'),
+               (N'[orders].[usp_WaitForServer]'), (N'[orders].[vw_DeadLetters]'), (N'[orders].[vw_Unlanded]')
+           ) AS needed(Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'No queue of schema [orders] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [orders].[InitiatorQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [orders].[InitiatorQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 4
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[orders].[usp_SenderActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'orders_module'))
+BEGIN
+    ALTER QUEUE [orders].[InitiatorQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [orders].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'orders_module'
+    );
+END;
+
+IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+           WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ')
+             AND q.activation_procedure IS NOT NULL AND q.is_activation_enabled = 0)
+    PRINT N'Somebody has switched the activation of [orders].[TargetQueue] off, and the queue stays as it is. Next, when that is over: ALTER QUEUE [orders].[TargetQueue] WITH ACTIVATION (STATUS = ON); then deploy again.';
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                    WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ')
+                      AND q.is_activation_enabled = 1
+                      AND q.max_readers = 4
+                      AND q.is_poison_message_handling_enabled = 1
+                      AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[orders].[usp_TargetActivation]', N'P')
+                      AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'orders_module'))
+BEGIN
+    ALTER QUEUE [orders].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON), ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [orders].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'orders_module'
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* What earlier choices installed and these do not: nothing calls it any more. A table goes when it is
    empty; rows are data, and purge_data.sql removes them. */
 SET XACT_ABORT ON;
@@ -115,8 +262,8 @@ VALUES
     (N'TABLE', N'Everlasting'), (N'TABLE', N'Inbox'), (N'TABLE', N'SendLedger'), (N'PROCEDURE', N'usp_BeginPartition'),
     (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'),
     (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_SeesPending'),
-    (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RehearseLanding'),
+    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -315,7 +462,7 @@ BEGIN
                WHERE ep.class = 1 AND ep.major_id = OBJECT_ID(@queue, N'SQ') AND ep.name = N'Redial.made')
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        /* Asked first: a deployment that stopped before 81_activation left a queue without any, and what
+        /* Asked first: a deployment that stopped before 87_activation left a queue without any, and what
            DROP says to that is not on the alter-queue page (F-360). */
         IF EXISTS (SELECT 1 FROM sys.service_queues AS q
                    WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
@@ -413,39 +560,39 @@ INSERT INTO @made (Name, Digest)
 VALUES
     (N'usp_Mark', 0x8ab3afe8d11f61b9), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Gate', NULL), (N'IdleWatch', NULL), (N'KeySequence', NULL), (N'Landing', NULL), (N'OperatorLog', NULL),
-    (N'PoisonAttempt', NULL), (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'SkippedNumber', NULL),
-    (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0x624ef2f836a190f3), (N'usp_ArmTimer', 0xcb3efbf1a4b6557a),
+    (N'Gate', NULL), (N'KeySequence', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
+    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'SkippedNumber', NULL), (N'ReceivedBatch', NULL),
+    (N'ufn_ReadEnvelope', 0x624ef2f836a190f3), (N'usp_ArmTimer', 0xcb3efbf1a4b6557a),
     (N'usp_DropCopies', 0x5c8096bbb0966f1b), (N'usp_LogError', 0x70358dde623c83fb),
-    (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0xbc48f9d39eddf6a9),
-    (N'usp_SendEndOfStream', 0xcc6d4b989771d9ed), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
-    (N'usp_WaitForServer', 0x456aa28d515ac594), (N'usp_BeginConversation', 0x617ce7467a306503),
-    (N'usp_AcquireConversation', 0xe4ab8cb17b504baf), (N'usp_Send', 0xa0c573c8aeb93ac8),
-    (N'usp_RecycleConversation', 0x2779dc9e0332cfdf), (N'usp_MoveCopies', 0x69bb0f6ebe8cfd49),
-    (N'usp_ResendPending', 0xdd9570b293631d3d), (N'usp_EndInitiator', 0x21943012521d5016),
-    (N'usp_ResendLeft', 0x5e76cb3bb5b02e5e), (N'usp_ResendStranded', 0x2691aaf248fd78d6),
-    (N'usp_SenderActivation', 0x6950cb56fb081253), (N'usp_LandRow', 0x00db5b04e571aa70),
-    (N'usp_LandBatch', 0x7d903cb5cf7780af), (N'usp_EndTarget', 0x408baf63804e01f7),
-    (N'usp_FindPoison', 0x78e7a8710644ebb6), (N'usp_PickConversation', 0x830c057ca1642ece),
-    (N'usp_RehearseLanding', 0xd5eab8a88f078fe9), (N'usp_TakeTurn', 0x91bc10bb5f228e5d),
-    (N'usp_TargetActivation', 0xd9402364f31da4c6), (N'vw_DeadLetters', 0x2968d05543d622f0),
-    (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x9b71e7ac13e269f7),
-    (N'usp_CheckMessages', 0xf78931697d4d7530), (N'usp_SendMessages', 0x083f078f90419510),
-    (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc), (N'Outbox_Insert', 0xc21ab6d1aac12279),
-    (N'ufn_Conversations', 0x496e5a7e51c0d9dc), (N'ufn_Leaked', 0x7c37f57a8ace5593),
-    (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
-    (N'ufn_HealthBroker', 0x72ef4a240af030cb), (N'ufn_HealthConversations', 0xeee745d8fce8da18),
-    (N'ufn_HealthData', 0xdf0bb9b5c0a7b1bd), (N'ufn_HealthPending', 0x452b74da3ede69a4),
-    (N'ufn_HealthQueues', 0x628b655cc0d7151c), (N'usp_CheckHealth', 0x1e4ceecea292ab1e),
-    (N'usp_Health', 0x21d05310436cf7c7), (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
+    (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0x3be35ed4068d49c8),
+    (N'usp_SendEndOfStream', 0x6d35e2cadd49c29b), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
+    (N'usp_WaitForServer', 0xefff62a976f67145), (N'usp_BeginConversation', 0xa5e6bb245c0a1d86),
+    (N'usp_AcquireConversation', 0xca8e7b602c8b0fe9), (N'usp_Send', 0xa4317b11950d8afb),
+    (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0x739f076e91de657a),
+    (N'usp_ResendPending', 0xf6d657f98e5dedf4), (N'usp_EndInitiator', 0xe7245db59e095245),
+    (N'usp_ResendLeft', 0x5e76cb3bb5b02e5e), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
+    (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_LandRow', 0x00db5b04e571aa70),
+    (N'usp_LandBatch', 0x7d903cb5cf7780af), (N'usp_EndTarget', 0xab1b1a614daa846c),
+    (N'usp_FindPoison', 0x06293c10ae4306d0), (N'usp_PickConversation', 0x830c057ca1642ece),
+    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0xd9402364f31da4c6),
+    (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
+    (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xf78931697d4d7530),
+    (N'usp_SendMessages', 0x083f078f90419510), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
+    (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
+    (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
+    (N'ufn_Queues', 0x56405f02b9416db3), (N'ufn_HealthBroker', 0x72ef4a240af030cb),
+    (N'ufn_HealthConversations', 0xeee745d8fce8da18), (N'ufn_HealthData', 0xdf0bb9b5c0a7b1bd),
+    (N'ufn_HealthPending', 0x452b74da3ede69a4), (N'ufn_HealthQueues', 0x628b655cc0d7151c),
+    (N'usp_CheckHealth', 0x1e4ceecea292ab1e), (N'usp_Health', 0x21d05310436cf7c7),
+    (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
-    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
+    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
     (N'usp_CloseDialogs', 0x0bc0d826db9dc37c), (N'usp_CloseGate', 0x471ab193b8e726c1),
-    (N'usp_EndLeakedOne', 0x75914896655604fc), (N'usp_InTheWay', 0x3dba171d27a5d60a),
+    (N'usp_EndLeakedOne', 0x3dcd8b83c328e536), (N'usp_InTheWay', 0x3dba171d27a5d60a),
     (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9), (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc),
     (N'usp_Drain', 0x6792ef4921a1ef71), (N'usp_EndLeaked', 0x59791aaf5030a71a),
     (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfda3a28b580327f4),
-    (N'usp_Resend', 0x0a338494dcd3a8ba), (N'usp_RetireIdle', 0xf261834538ccf6a6),
+    (N'usp_Resend', 0x8760a65cd5141e5f), (N'usp_RetireIdle', 0xf261834538ccf6a6),
     (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0xcd5ba24192c0327a),
     (N'usp_PurgeLanding', 0xa6db1ee8b0a8c966), (N'usp_PurgeLogs', 0x29525650d7e801c4),
@@ -477,10 +624,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6843851e8e051f7b46ef93ca02a00bc0d8dee773be1e9824cbe54b4949793030'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b85dc504bfcc9178ac70b28365d4304cfa252c1e8d94fa9bef3981e6a79a221b'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'6843851e8e051f7b46ef93ca02a00bc0d8dee773be1e9824cbe54b4949793030');
+    VALUES (N'orders', N'0.1.0', N'b85dc504bfcc9178ac70b28365d4304cfa252c1e8d94fa9bef3981e6a79a221b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -40,7 +40,7 @@ def test_a_comment_and_what_nobody_calls_do_not_count(rendering):
     assert essence() == before
 
 
-@pytest.mark.parametrize("name", ["72_03_usp_Send.procedure.sql", "63_priorities.priority.sql"])
+@pytest.mark.parametrize("name", ["72_03_usp_Send.procedure.sql", "83_priorities.priority.sql"])
 def test_a_word_of_what_is_reached_counts(rendering, name):
     before = essence()
     rendering[name] += "PRINT N'x';\n"
@@ -52,6 +52,6 @@ def test_every_search_stands_on_these_areas():
     areas = {path.name for path in TEMPLATES.glob("*/*") if path.name[:2] in installed.ALWAYS}
     assert areas == {
         *("10_database", "40_contract", "50_queues", "60_services", "62_dialog_security"),
-        *("63_priorities", "75_hook", "76_pool", "81_activation"),
+        *("75_hook", "76_pool", "83_priorities", "87_activation"),
     }
     assert len(areas) == len(installed.ALWAYS)

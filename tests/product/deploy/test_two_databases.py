@@ -65,7 +65,7 @@ def test_both_databases_are_installed_verified_and_removed(connect):
     report = apply(CONFIG, connect)
     first_target = next(n for n in report.files if n.startswith("target/"))
     assert report.files.index("05_preflight.check.sql") < report.files.index(first_target)
-    assert report.files.index("target/81_queues.activation.sql") < report.files.index(
+    assert report.files.index("target/87_queues.activation.sql") < report.files.index(
         "62_01_keys.exchange.sql"
     )
     assert verify(CONFIG, connect) == []

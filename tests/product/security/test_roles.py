@@ -112,7 +112,6 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_LandRow",
         "usp_FindPoison",
         "usp_PickConversation",
-        "usp_RehearseLanding",
         "usp_TakeTurn",
         "usp_EndTarget",
         "usp_WaitForServer",

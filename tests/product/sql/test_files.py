@@ -239,7 +239,7 @@ def test_parts_run_one_by_one_activate_nothing_without_all_it_needs(lab, kind):
             for batch in split(text):
                 out = lab.sa.execute(batch.sql)
                 assert out.finished
-                if name == "81_queues.activation.sql" and "ALTER QUEUE" in batch.sql:
+                if name == "87_queues.activation.sql" and "ALTER QUEUE" in batch.sql:
                     assert [error.number for error in out.errors] == [50199]
     assert lab.rows(
         "SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1 "

@@ -64,7 +64,7 @@ def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itsel
     lab.advance(61)
     assert sorted(lab.bodies()) == [bytes([n + 1]) for n in range(several)]
     assert dead(lab) == [] and queue_is_on(lab)
-    waited = [text for name, _, text in lab.errors() if name == "usp_RehearseLanding"]
+    waited = [text for name, _, text in lab.errors() if name == "usp_WaitForServer"]
     assert len(waited) == several and all("It goes on after" in text for text in waited)
 
 

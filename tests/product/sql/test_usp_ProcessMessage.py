@@ -211,11 +211,12 @@ def test_a_hook_that_commits_what_was_only_rehearsed_loses_nothing(what, deliver
     hook(lab, POISON.format(COMMITS[what]))
     three(lab)
     lab.sa.execute(
-        "DECLARE @rows audit.ReceivedBatch, @handle uniqueidentifier; "
+        "DECLARE @rows audit.ReceivedBatch, @handle uniqueidentifier, "
+        "@queue int = OBJECT_ID(N'audit.TargetQueue'); "
         "INSERT INTO @rows SELECT message_sequence_number, message_type_name, message_body "
         "FROM audit.TargetQueue ORDER BY queuing_order; "
         "SELECT @handle = conversation_handle FROM audit.TargetQueue; "
-        "EXECUTE audit.usp_RehearseLanding NULL, @handle, @rows;"
+        "EXECUTE audit.usp_WaitForServer @handle, @queue, NULL, @rows;"
     )
     assert set(done(lab)) == {b"\x01", b"\x66"} and dead(lab) == []
     if delivery == "exactly_once":

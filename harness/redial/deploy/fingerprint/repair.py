@@ -160,7 +160,7 @@ def by_deploy(difference: Difference) -> bool:
     if thing.kind in BY_DEPLOY[difference.how] or _of_another_choice(difference):
         return True
     if thing.kind == "queue" and what == "activation":
-        return difference.found != OFF  # one that somebody has switched off stays off (81_queues)
+        return difference.found != OFF  # one that somebody has switched off stays off (87_queues)
     return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_DEPLOY
 
 
