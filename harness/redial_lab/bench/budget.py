@@ -32,10 +32,16 @@ KINDS = (
     "rows of table variables",
     "queue rows inserted",
     "queue rows deleted",
+    "bodies stored",
+    "bytes of bodies",
     "log bytes",
 )
 """What has a bound. Frames: batches, procedures, functions, triggers; the statements of a function
-are not counted, its frame is. Log bytes: as the embedded broker estimates them."""
+are not counted, its frame is. Bodies stored: in tables and
+queues; their bytes with the header in front. Log bytes: as the embedded broker estimates them."""
+A_THOUSAND = ("log bytes", "bytes of bodies", "bodies stored", "rows inserted", "rows changed",
+              "rows deleted", "queue rows inserted", "queue rows deleted", "locks")  # fmt: skip
+"""What is shown of 1,000 messages."""
 MANY = 500
 """Messages of a batch."""
 SHIPPED, ARTICLE, APART = "audit as shipped", "the article of 2007", "a dialog per message"
@@ -77,6 +83,18 @@ def counts(design: str) -> dict[str, dict[str, float]]:
     batch = {kind: (many["land"][kind] - few["land"][kind]) / (MANY - MANY // 2) for kind in KINDS}
     send, land, recycle = ({kind: float(one[stage][kind]) for kind in KINDS} for stage in STAGES)
     return dict(zip(MOMENTS, (send, land, batch, recycle)))
+
+
+def a_thousand(design: str) -> dict[str, float]:
+    """kind -> how many for 1,000 messages: each a send of its own, landed in batches."""
+    send, _, batch, _ = (counts(design)[moment] for moment in MOMENTS)
+    return {kind: 1_000 * (send[kind] + batch[kind]) for kind in A_THOUSAND}
+
+
+def beside(design: str) -> float:
+    """Log bytes of 1,000 messages without the bodies in them."""
+    found = a_thousand(design)
+    return found["log bytes"] - found["bytes of bodies"]
 
 
 def bounds() -> dict[str, dict[str, float]]:
@@ -130,4 +148,16 @@ def text() -> str:
             most = kept.get(moment, {}).get(kind)
             last = "" if most is None else shown(most)
             lines.append(f"| {kind} | {' | '.join(cells)} | {last} |")
+    lines += [
+        "",
+        "## 1,000 messages, sent one by one and landed in batches",
+        "",
+        f"| count | {' | '.join(DESIGNS)} |",
+        f"|---|{'---:|' * len(DESIGNS)}",
+        *(
+            f"| {kind} | {' | '.join(shown(a_thousand(design)[kind]) for design in DESIGNS)} |"
+            for kind in A_THOUSAND
+        ),
+        f"| log bytes beside the bodies | {' | '.join(shown(beside(design)) for design in DESIGNS)} |",
+    ]
     return "\n".join(lines) + "\n"

@@ -193,8 +193,10 @@ def _watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:
 
 def _body(counts: Counter[str], row: Iterable[object], temporary: bool) -> None:
     """Count the bodies among a row's values."""
-    kind = "bodies in table variables" if temporary else "bodies stored"
-    counts[kind] += sum(BODY in value for value in row if isinstance(value, bytes))
+    found = [len(value) for value in row if isinstance(value, bytes) and BODY in value]
+    counts["bodies in table variables" if temporary else "bodies stored"] += len(found)
+    if not temporary:
+        counts["bytes of bodies"] += sum(found)
 
 
 def _rows_watched(counts: Counter[str]) -> list[tuple[object, str, Function, Hears]]:

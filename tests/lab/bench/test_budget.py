@@ -52,6 +52,12 @@ def test_a_dialog_per_message_costs_more_of_everything_at_the_target():
     assert apart["log bytes"] > 3 * ours["log bytes"]
 
 
+def test_a_send_logs_at_most_500_bytes_beside_the_body_and_its_copy():
+    send = counts(SHIPPED)[MOMENTS[0]]
+    assert send["bodies stored"] == 2, "in the queue, and the copy"
+    assert send["log bytes"] - send["bytes of bodies"] <= 500
+
+
 def test_a_message_of_a_batch_costs_no_statement_of_its_own():
     """Landing is set-based: a batch twice as large runs as many statements."""
     assert counts(SHIPPED)[MOMENTS[2]]["statements"] == 0

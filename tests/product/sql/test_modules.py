@@ -1,6 +1,7 @@
 """Modules: what a configuration installs beside the core, and how each comes and goes at work."""
 
 import re
+from itertools import combinations
 
 import pytest
 
@@ -30,6 +31,15 @@ def with_modules(*chosen: str) -> Config:
 def needed(chosen: tuple[str, ...]) -> tuple[str, ...]:
     """With what they need."""
     return (*chosen, "monitor") if "operate" in chosen else chosen
+
+
+OTHERS = [
+    chosen
+    for size in range(2, len(MODULES))
+    for chosen in combinations(MODULES, size)
+    if set(needed(chosen)) == set(chosen)
+]
+"""Every set but the core alone, one module, and all."""
 
 
 def module_of_objects() -> dict[str, str]:
@@ -76,6 +86,22 @@ def test_a_module_comes_and_goes_while_dialogs_are_open(base, module):
     assert catalog.difference(fresh_catalog(lean), bare.catalog()) == []
     assert installed(bare) == {CORE, *lean.installed_modules}
     senders.send(lean)
+    senders.check()
+
+
+@pytest.mark.sampled(every=13)
+@pytest.mark.parametrize("chosen", OTHERS, ids="+".join)
+def test_any_other_set_grows_to_all_and_shrinks_to_the_core(chosen):
+    before = with_modules(*chosen)
+    bare = Bare.deployed(before)
+    senders = Senders(bare)
+    senders.send(before)
+    for then in (with_modules(*MODULES), before, with_modules()):
+        assert change(bare, senders, before, then) == 0, "nobody is kept out"
+        assert catalog.difference(fresh_catalog(then), bare.catalog()) == []
+        assert installed(bare) == {CORE, *then.installed_modules}
+        senders.send(then)
+        before = then
     senders.check()
 
 
