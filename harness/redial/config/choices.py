@@ -62,6 +62,15 @@ class Processing(StrEnum):
     HOOK = "hook"
 
 
+class Compression(StrEnum):
+    """How pages of a table are kept; as_is leaves what is there, and makes a new one without."""
+
+    AS_IS = "as_is"
+    NONE = "none"
+    ROW = "row"
+    PAGE = "page"
+
+
 class Signing(StrEnum):
     """How the procedures that end conversations come by the right to see what is pending."""
 

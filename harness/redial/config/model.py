@@ -29,6 +29,7 @@ from redial.config.sections import (
     Envelope,
     ExactlyOnce,
     Initiator,
+    Landing,
     MessageType,
     Modules,
     Name,
@@ -68,6 +69,7 @@ class Config(Section):
     exactly_once: ExactlyOnce = ExactlyOnce()
     initiator: Initiator = Initiator()
     target: Target = Target()
+    landing: Landing = Landing()
     poison: Poison = Poison()
     retention: Retention = Retention()
     priority: Priority = Priority()

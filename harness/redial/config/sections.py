@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from redial.config.choices import (
     AVAILABLE,
+    Compression,
     Delivery,
     EnableBroker,
     Key,
@@ -191,6 +192,18 @@ class Target(Readers):
     processing: Annotated[Processing, AfterValidator(_available)] = Processing.LAND
     hook: Name = "usp_ProcessMessage"
     database: Name | None = None
+
+
+class Landing(Section):
+    """How what arrived is stored (decision 7)."""
+
+    order_index: bool = False
+    """An index by dialog and number, or by key and its number with order = key."""
+    compression: Annotated[Compression, AfterValidator(_available)] = Compression.AS_IS
+    """DATA_COMPRESSION of the table and its index; bodies outside of their row are never compressed
+    (page Data compression)."""
+    filegroup: Name | None = None
+    """Where a new table is made; one that exists stays where it is. None: the database's default."""
 
 
 class Poison(Section):

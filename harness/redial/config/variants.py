@@ -76,6 +76,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
     "spid-timer-retention": {
         "retention": {"landing_days": 1, "log_days": 1, "dead_letter_days": 1}
     },
+    "spid-timer-landing": {"landing": {"order_index": True, "compression": "page"}},
     "spid-timer-previous_contract": {
         "contract": {
             "name": "//combo/contract/v2",

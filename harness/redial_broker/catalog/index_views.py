@@ -271,6 +271,30 @@ def foreign_key_columns(session: SessionState, db: Database) -> Iterable[RowValu
             )
 
 
+# ---------------------------------------------------------------------- where rows are
+COMPRESSIONS = ("NONE", "ROW", "PAGE")
+"""As sys.partitions numbers them."""
+
+
+@view(
+    "sys.filegroups",
+    """
+name sysname = 'PRIMARY'
+data_space_id int = 1
+type char(2) = 'FG'
+type_desc nvarchar(60)? = 'ROWS_FILEGROUP'
+is_default bit = 1
+is_system bit = 0
+filegroup_guid uniqueidentifier? = None
+log_filegroup_id int? = None
+is_read_only bit = 0
+is_autogrow_all_files bit = 0""",
+)
+def filegroups(session: SessionState, db: Database) -> Iterable[RowValues]:
+    """The one there is: ALTER DATABASE ADD FILEGROUP is refused."""
+    yield ()
+
+
 # ---------------------------------------------------------------------- row counts
 @view(
     "sys.partitions",
@@ -282,8 +306,8 @@ partition_number int = 1
 hobt_id bigint
 rows bigint?
 filestream_filegroup_id smallint = 0
-data_compression tinyint = 0
-data_compression_desc nvarchar(60)? = 'NONE'
+data_compression tinyint
+data_compression_desc nvarchar(60)?
 xml_compression bit? = 0""",
 )
 def partitions(session: SessionState, db: Database) -> Iterable[RowValues]:
@@ -297,6 +321,8 @@ def partitions(session: SessionState, db: Database) -> Iterable[RowValues]:
                 index.index_id,
                 index.hobt_id,
                 len(index.entries),
+                COMPRESSIONS.index(index.options.compression),
+                index.options.compression,
             )
 
 

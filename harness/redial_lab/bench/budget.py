@@ -45,15 +45,18 @@ A_THOUSAND = ("log bytes", "bytes of bodies", "bodies stored", "rows inserted", 
 MANY = 500
 """Messages of a batch."""
 SHIPPED, ARTICLE, APART = "audit as shipped", "the article of 2007", "a dialog per message"
+INDEXED = "with order_index"
 
 
-def _audit(*, who: bool = True, **conversation: object) -> Config:
+def _audit(*, who: bool = True, order_index: bool = False, **conversation: object) -> Config:
     """The shipped configuration, but that its reader leaves an empty queue at once: it is called
-    here. who: the envelope, which the article does not have. conversation: choices of that section.
+    here. who: the envelope, which the article does not have. order_index: of Landing. conversation:
+    choices of that section.
     """
     data = load(CONFIGS / "audit.toml").model_dump(by_alias=True, mode="json")
     data["target"]["receive_wait_ms"] = 0
     data["envelope"]["who"] = who
+    data["landing"]["order_index"] = order_index
     data["conversation"] |= conversation
     return Config.model_validate(data)
 
@@ -62,6 +65,7 @@ DESIGNS: dict[str, Callable[[], Config]] = {
     SHIPPED: _audit,
     ARTICLE: lambda: _audit(who=False, timer_strategy=TimerStrategy.ARTICLE),
     APART: lambda: _audit(key="message", recycle=Recycle.NEVER),
+    INDEXED: lambda: _audit(order_index=True),
 }
 """What is compared, and the configuration it is installed by."""
 MOMENTS = (
@@ -133,7 +137,8 @@ def text() -> str:
         "The body has 100 bytes. *At most* is the bound of `evidence/cost.json`; a test fails above",
         "it. Frames are batches, procedures, functions and triggers; the statements inside a",
         "function are not counted. *A dialog per message* is our text with `key = message`. The",
-        "article keeps no copies: our target, which is behind it, looks for them in vain.",
+        "article keeps no copies: our target, which is behind it, looks for them in vain. *With order_index*:",
+        "audit as shipped, and an index of Landing in the order sent ([landing], decision 7).",
     ]
     for moment in MOMENTS:
         lines += [

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0611b425b808dcfd [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1ad79ac5cd80f3b4 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -189,6 +189,14 @@ BEGIN
         EXECUTE AS N'audit_module'
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* An index of Landing that these choices do not make. */
+IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Conversation] ON [audit].[Landing];
+IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Key', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Key] ON [audit].[Landing];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -562,10 +570,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0611b425b808dcfd3574f349c31ff2ba75f28e139f29cf8bc3f4337e75d264dc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'1ad79ac5cd80f3b408d17debdd00a312a433f891c44e599f2a0104939d683f9b'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'0611b425b808dcfd3574f349c31ff2ba75f28e139f29cf8bc3f4337e75d264dc');
+    VALUES (N'audit', N'0.1.0', N'1ad79ac5cd80f3b408d17debdd00a312a433f891c44e599f2a0104939d683f9b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

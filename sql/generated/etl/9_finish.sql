@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd851cae534c542ca [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6c935705d5ad61b5 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -196,6 +196,14 @@ BEGIN
         EXECUTE AS N'etl_module'
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* An index of Landing that these choices do not make. */
+IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Conversation] ON [etl].[Landing];
+IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Key', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Key] ON [etl].[Landing];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -580,10 +588,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd851cae534c542ca7ac301979698b79dd25a2c2536acb8844d7048ce573e05d4'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6c935705d5ad61b535ad75fabbda26361c9346165a45337494b6984bfbb4a042'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'd851cae534c542ca7ac301979698b79dd25a2c2536acb8844d7048ce573e05d4');
+    VALUES (N'etl', N'0.1.0', N'6c935705d5ad61b535ad75fabbda26361c9346165a45337494b6984bfbb4a042');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ddcf80ac2bf44d07 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'05fd1c4c1cc47fae [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -244,6 +244,14 @@ BEGIN
         EXECUTE AS N'logging_module'
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* An index of Landing that these choices do not make. */
+IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Conversation] ON [logging].[Landing];
+IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Key', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Key] ON [logging].[Landing];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -626,10 +634,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ddcf80ac2bf44d073e88e39b104cde9e336e421806f0556af8f24667f2cd3a2a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'05fd1c4c1cc47faeb35cd1107995b485b868981001b9d1e7fad1ed8a5927babd'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'ddcf80ac2bf44d073e88e39b104cde9e336e421806f0556af8f24667f2cd3a2a');
+    VALUES (N'logging', N'0.1.0', N'05fd1c4c1cc47faeb35cd1107995b485b868981001b9d1e7fad1ed8a5927babd');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b85dc504bfcc9178 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ada335b30d395462 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -244,6 +244,14 @@ BEGIN
         EXECUTE AS N'orders_module'
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* An index of Landing that these choices do not make. */
+IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Conversation] ON [orders].[Landing];
+IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Key', 'IndexID') IS NOT NULL
+    DROP INDEX [IX_Landing_Key] ON [orders].[Landing];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -624,10 +632,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b85dc504bfcc9178ac70b28365d4304cfa252c1e8d94fa9bef3981e6a79a221b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ada335b30d39546297562ef806f35747fda4cd7bf6ed923d41af51e9044ada2f'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'b85dc504bfcc9178ac70b28365d4304cfa252c1e8d94fa9bef3981e6a79a221b');
+    VALUES (N'orders', N'0.1.0', N'ada335b30d39546297562ef806f35747fda4cd7bf6ed923d41af51e9044ada2f');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
