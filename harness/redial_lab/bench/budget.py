@@ -137,8 +137,8 @@ def text() -> str:
         "The body has 100 bytes. *At most* is the bound of `evidence/cost.json`; a test fails above",
         "it. Frames are batches, procedures, functions and triggers; the statements inside a",
         "function are not counted. *A dialog per message* is our text with `key = message`. The",
-        "article keeps no copies: our target, which is behind it, looks for them in vain. *With order_index*:",
-        "audit as shipped, and an index of Landing in the order sent ([landing], decision 7).",
+        "article keeps no copies: our target, which is behind it, looks for them in vain. *With",
+        "order_index*: audit as shipped, and an index of Landing in the order sent (decision 7).",
     ]
     for moment in MOMENTS:
         lines += [

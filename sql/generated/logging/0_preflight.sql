@@ -751,6 +751,7 @@ VALUES
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
     (N'conversation.copies', N'until_landed', 1),
+    (N'conversation.numbers', N'counted', 1),
     (N'envelope.who', N'0', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/logging/initiator', 1),
@@ -872,7 +873,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'05fd1c4c1cc47fae 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'346645c95ec86e77 0', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'05fd1c4c1cc47fae [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'346645c95ec86e77 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -634,10 +634,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'05fd1c4c1cc47faeb35cd1107995b485b868981001b9d1e7fad1ed8a5927babd'
+           ORDER BY h.DeploymentId DESC), N'') <> N'346645c95ec86e772de349423f509752ade81caa0154eaafc85c4953ea63f354'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'05fd1c4c1cc47faeb35cd1107995b485b868981001b9d1e7fad1ed8a5927babd');
+    VALUES (N'logging', N'0.1.0', N'346645c95ec86e772de349423f509752ade81caa0154eaafc85c4953ea63f354');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -770,6 +770,7 @@ VALUES
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
     (N'conversation.copies', N'until_landed', 1),
+    (N'conversation.numbers', N'counted', 1),
     (N'envelope.who', N'0', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/logging/initiator', 1),

@@ -55,13 +55,20 @@ def test_a_send_asks_the_catalog_for_one_handle_never_for_all_endpoints(lab, cli
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03", b"\x04"]
 
 
-def test_the_dialog_of_an_installation_without_copies_is_drained_and_another_begun(lab, client):
+EARLIER = {
+    "without copies": "DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
+    "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;",
+    "without numbers": "DELETE FROM audit.Setting WHERE Name = N'conversation.numbers'; "
+    "ALTER TABLE audit.Everlasting DROP CONSTRAINT DF_Everlasting_Sent; "
+    "ALTER TABLE audit.Everlasting DROP COLUMN Sent;",
+}
+
+
+@pytest.mark.parametrize("draft", EARLIER)
+def test_the_dialog_of_an_earlier_draft_is_drained_and_another_begun(draft, lab, client):
     client.execute(send("0x01"))
     first = everlasting(lab)
-    lab.sa.execute(
-        "DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
-        "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;"
-    )
+    lab.sa.execute(EARLIER[draft])
     for sql in installer(lab.config):
         lab.sa.submit(sql)
         lab.advance(5)
