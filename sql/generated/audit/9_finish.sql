@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1ad79ac5cd80f3b4 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ff209bb6f2d82db7 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -509,19 +509,19 @@ VALUES
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
     (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL), (N'SentMessage', NULL),
     (N'SessionConversations', NULL), (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0x16e1e53a9c894b36),
-    (N'usp_ArmTimer', 0x2ef79e5adb233e4e), (N'usp_DropCopies', 0xb73cc26eb29854fb),
+    (N'usp_ArmTimer', 0x2ef79e5adb233e4e), (N'usp_DropCopies', 0x136c736e268b0469),
     (N'usp_LogError', 0xba93faab9ab6a7bb), (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96),
     (N'usp_RecordPoison', 0x30cf0bd5d7f68fa0), (N'usp_SendEndOfStream', 0x94998c25b85825cd),
-    (N'usp_SendPrivately', 0x810c9134ce8958c8), (N'usp_WaitForServer', 0x93bc08438ed201c4),
-    (N'usp_BeginConversation', 0x72b74a4172c7e540), (N'usp_AcquireConversation', 0x7dfc7095f28d098b),
-    (N'usp_Send', 0x5238c4ecf66bcf8e), (N'usp_RecycleConversation', 0x33d5c48c05d88284),
-    (N'usp_MoveCopies', 0x7cd518730d4513e3), (N'usp_ResendPending', 0x90e94fae4e129129),
+    (N'usp_SendPrivately', 0x810c9134ce8958c8), (N'usp_WaitForServer', 0x94bd13a6b8a7373b),
+    (N'usp_BeginConversation', 0xe980a6de1ee8c7de), (N'usp_AcquireConversation', 0x26ddb24d979f5e54),
+    (N'usp_Send', 0x6977ea09cd6139b5), (N'usp_RecycleConversation', 0x33d5c48c05d88284),
+    (N'usp_MoveCopies', 0xee6402513cc62774), (N'usp_ResendPending', 0x8e370d0cfbbb3c8c),
     (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x3401ec4612fe2651),
     (N'usp_ResendStranded', 0xa11eda4f16785a3f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
-    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0x7fd2ba9091eebd0a),
+    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0xd0477ab136a88b1d),
     (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xbc88e95e1585b290),
     (N'usp_PickConversation', 0xcb3e57525fa08406), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
-    (N'usp_TargetActivation', 0x4d7ca181327caa10), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
+    (N'usp_TargetActivation', 0x828abecf84fc642d), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
     (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
     (N'usp_CheckMessages', 0x99b5450a1b84e39c), (N'usp_SendMessages', 0x780fafa8a21186b2),
     (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
@@ -570,10 +570,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1ad79ac5cd80f3b408d17debdd00a312a433f891c44e599f2a0104939d683f9b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ff209bb6f2d82db7bebd7ec67dd077e9485925c7cc32ac6dce831430601dbff1'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'1ad79ac5cd80f3b408d17debdd00a312a433f891c44e599f2a0104939d683f9b');
+    VALUES (N'audit', N'0.1.0', N'ff209bb6f2d82db7bebd7ec67dd077e9485925c7cc32ac6dce831430601dbff1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6c935705d5ad61b5 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'00951fa15bcc0bdc [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -525,19 +525,19 @@ VALUES
     (N'Gate', NULL), (N'Inbox', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
     (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
     (N'ufn_ReadEnvelope', 0xd718de6dc8ee7265), (N'usp_ArmTimer', 0x830522b1c9572ce3),
-    (N'usp_DropCopies', 0xe01bffab29cb07d1), (N'usp_LogError', 0xc1f89d7cb47ffbfb),
+    (N'usp_DropCopies', 0x0fefbb232c99e556), (N'usp_LogError', 0xc1f89d7cb47ffbfb),
     (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xfd94db4a3acee898),
     (N'usp_SendEndOfStream', 0xb718e01fe48aa0e1), (N'usp_SendPrivately', 0xedd0292ab2960983),
-    (N'usp_WaitForServer', 0xba855a95e4c25569), (N'usp_BeginConversation', 0xf566dabae9e13fe8),
-    (N'usp_WaitForSlot', 0xb128caab65b31720), (N'usp_AcquireConversation', 0xca5b20fc09527cb4),
-    (N'usp_Send', 0x77c5ee150e3b504e), (N'usp_RecycleConversation', 0x78ba3922583c817e),
-    (N'usp_MoveCopies', 0x827c74eaec158ccb), (N'usp_ResendPending', 0xed1fbdc9c83a4951),
+    (N'usp_WaitForServer', 0xb79a03ce01647b01), (N'usp_BeginConversation', 0xd6ea391d7dff0434),
+    (N'usp_WaitForSlot', 0xb128caab65b31720), (N'usp_AcquireConversation', 0xc2a2bb4b222ed6c0),
+    (N'usp_Send', 0xf7a2f023ad1dcdf5), (N'usp_RecycleConversation', 0x78ba3922583c817e),
+    (N'usp_MoveCopies', 0x078f0de647e2264d), (N'usp_ResendPending', 0xee34abd4a3302fc9),
     (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xc35eb762636d40f3),
     (N'usp_ResendStranded', 0x883a08d9d1141edc), (N'usp_SenderActivation', 0x5f6346af743ef374),
     (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x85b92cc6d68a9ab0),
     (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0x3194e6db32631bab),
     (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_TakeTurn', 0x8465686109e5320b),
-    (N'usp_TargetActivation', 0x8d6361b2c49ace93), (N'vw_DeadLetters', 0xea71a353ce53d44e),
+    (N'usp_TargetActivation', 0x03298fcaf01fd5be), (N'vw_DeadLetters', 0xea71a353ce53d44e),
     (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
     (N'usp_CheckMessages', 0xcd8e336f3a3572dc), (N'usp_SendMessages', 0xcef8bbbc226682ad),
     (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
@@ -588,10 +588,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6c935705d5ad61b535ad75fabbda26361c9346165a45337494b6984bfbb4a042'
+           ORDER BY h.DeploymentId DESC), N'') <> N'00951fa15bcc0bdc6b64b89f968db35bb81f55ac7f882ca2814520ed332610db'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'6c935705d5ad61b535ad75fabbda26361c9346165a45337494b6984bfbb4a042');
+    VALUES (N'etl', N'0.1.0', N'00951fa15bcc0bdc6b64b89f968db35bb81f55ac7f882ca2814520ed332610db');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'346645c95ec86e77 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'905e2507776be9a3 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -574,18 +574,18 @@ VALUES
     (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
     (N'Everlasting', NULL), (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
     (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'usp_ArmTimer', 0xe2c0afec8f2e2898), (N'usp_DropCopies', 0xa73084550c94dfc2),
+    (N'usp_ArmTimer', 0xe2c0afec8f2e2898), (N'usp_DropCopies', 0x6992ada86478d14f),
     (N'usp_LogError', 0x64be9dcae240c119), (N'usp_ReadErrorBody', 0x834b8f85c2fe1afe),
     (N'usp_RecordPoison', 0xa49fe00abb7c18d7), (N'usp_SendEndOfStream', 0xf0996fc8e478f584),
-    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x3a9caaae94be6677),
-    (N'usp_BeginConversation', 0x6d238ea92792a4ab), (N'usp_AcquireConversation', 0x420a3ebf153d7f66),
-    (N'usp_Send', 0x4dad68cf1dd898b9), (N'usp_MoveCopies', 0x0023fc9ec550bdcc),
-    (N'usp_ResendPending', 0x468f3eae795cead3), (N'usp_EndInitiator', 0xf56d81494adca2db),
+    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x7f09f28e2f5f897c),
+    (N'usp_BeginConversation', 0xfcb3970f16b4c3be), (N'usp_AcquireConversation', 0x420a3ebf153d7f66),
+    (N'usp_Send', 0x67748bcd861d2a1f), (N'usp_MoveCopies', 0x350d000bd6637bab),
+    (N'usp_ResendPending', 0xf7d94ec5ec14f442), (N'usp_EndInitiator', 0xf56d81494adca2db),
     (N'usp_ResendLeft', 0x981b3bd63117a3c0), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
     (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
-    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0xaac1e39bbba0d89d),
+    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0x43b2ea2c4d884e39),
     (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x04faf6a14da48ebf),
-    (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_TargetActivation', 0x61d69676e7bb6d08),
+    (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_TargetActivation', 0x6182de262850200c),
     (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xc7f674ece748be79),
     (N'usp_SendMessages', 0xcfca5f520700a798), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
@@ -634,10 +634,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'346645c95ec86e772de349423f509752ade81caa0154eaafc85c4953ea63f354'
+           ORDER BY h.DeploymentId DESC), N'') <> N'905e2507776be9a3beaecb9baff3f60256b500827ba4b0fc2edeaf8efd69afe0'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'346645c95ec86e772de349423f509752ade81caa0154eaafc85c4953ea63f354');
+    VALUES (N'logging', N'0.1.0', N'905e2507776be9a3beaecb9baff3f60256b500827ba4b0fc2edeaf8efd69afe0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

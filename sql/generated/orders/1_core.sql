@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ada335b30d395462 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd93f6480983fea2e [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -221,7 +221,8 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
-   rollbacks that switch it off. */
+   rollbacks that switch it off. MessageSequence below 0 counts no message: -1 usp_ResendStranded, -2 a hook
+   at work, -3 waits for the server's set-up, -4 left for usp_ResendLeft. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[orders].[PoisonAttempt]', N'U') IS NULL
 BEGIN
@@ -298,7 +299,7 @@ BEGIN
         BegunUtc datetime2(3) NULL,             /* pool: NULL stands for an unused slot */
         RecycleAtUtc datetime2(3) NULL,         /* aged_out: replaced by the first send after this */
         RecycleAtMessages bigint NULL,          /* aged_out: or after this many messages */
-        TransactionId bigint NULL,              /* pool: who took the slot last */
+        TransactionId bigint NULL,              /* the transaction that sent on it last */
         CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
@@ -579,7 +580,7 @@ BEGIN
     INNER JOIN [orders].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
         ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
     WHERE r.MessageType IN (N'', sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
-    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; without FORCE ORDER: 8625 */
 
     WHILE 1 = 1
     BEGIN
@@ -823,7 +824,7 @@ GO
 CREATE OR ALTER PROCEDURE [orders].[usp_WaitForServer]
     @handle uniqueidentifier,           /* the conversation it happened on, for ErrorLog */
     @queueId int,                       /* the queue of the reader that waits */
-    @conversationId uniqueidentifier,   /* of the batch; NULL: RECEIVE itself failed */
+    @conversationId uniqueidentifier = NULL,    /* of the batch; an old reader passes neither */
     @rows [orders].[ReceivedBatch] READONLY    /* the batch that was rolled back */
 AS
 /* Redial 0.1.0, configuration orders */
@@ -835,7 +836,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
     DECLARE @since datetime2(3) = SYSUTCDATETIME(), @seconds int = 0, @delay char(8), @message nvarchar(4000), @copies int;
-    DECLARE @batch bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
+    DECLARE @batch bit = CASE WHEN EXISTS (SELECT 1 FROM @rows) THEN 1 ELSE 0 END;
 
     IF @batch = 0
         WAITFOR DELAY '00:00:05';
@@ -845,12 +846,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF @batch = 0
                 INSERT INTO [orders].[ErrorLog] (ProcedureName, ErrorMessage) VALUES (N'usp_WaitForServer', REPLICATE(N'x', 4000));
-            /* The sender's copies first, as the reader does. XLOCK: what a DELETE of them would wait for. */
+            /* The sender's copies first, as the reader does. XLOCK: waits as the DELETE would. */
             SELECT @copies = COUNT(*)
             FROM @rows AS r
             INNER JOIN [orders].[SentMessage] AS sm WITH (XLOCK, ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
                 ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+            OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; without FORCE ORDER: 8625 */
             IF @batch = 1
                 EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows, @rehearse = 1;
             ROLLBACK TRANSACTION;
@@ -896,7 +897,7 @@ BEGIN
     /* A random spread: not all are recycled at once. */
     DECLARE @timeout int = 3600 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601;
 
-    /* What has not landed of it: a timer starts usp_ResendStranded soon. */
+    /* It vanished: wake usp_ResendStranded soon. */
     IF @vanished = 1
         SET @timeout = 30;
 
@@ -1004,7 +1005,7 @@ BEGIN
         IF EXISTS (SELECT 1 FROM [orders].[Gate] AS g WITH (FORCESEEK) WHERE g.ConfigId = 1 AND g.IsOpen = 0)
             THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
-        /* ---- 4  Its state: SEND on a dead handle may doom the transaction. NULL: gone unseen ---- */
+        /* ---- 4  Its state: SEND on a dead handle may doom the transaction. NULL: ended by hand, nobody told ---- */
         IF @placed = 0
         BEGIN
             SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
@@ -1191,7 +1192,7 @@ BEGIN
             IF @error NOT IN (8426, 8429, 2627) OR @attempt >= 5 OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
                 THROW;
 
-            /* Zeros: one was found dead, and nothing is closed in the next attempt. */
+            /* Zeros: dead, handle unknown; the next attempt closes nothing. */
             IF @error <> 2627
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;
@@ -1353,7 +1354,7 @@ BEGIN
     IF @rowCount = 0
         RETURN 0;
 
-    /* CLOSED a moment ago, by a reader that has rolled back: it will land them. */
+    /* That END was undone: its reader lands them. */
     IF @state = 'CD' AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                                  WHERE ce.conversation_handle = @target AND ce.state <> 'CD')
         RETURN 1;
@@ -1410,7 +1411,7 @@ BEGIN
     FROM @rows AS r
     INNER JOIN [orders].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
         ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
-    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+    OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; without FORCE ORDER: 8625 */
 
     /* Those that go alone come last. */
     INSERT INTO @rows (MessageSequence, MessageType, Body)
@@ -1454,7 +1455,7 @@ BEGIN
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
     DECLARE @busy int;
 
-    IF @waitMs = 0                      /* inside a RECEIVE: it calls again behind it */
+    IF @waitMs = 0                      /* an old activation: it repeats this outside RECEIVE */
         RETURN 1;
 
     /* ---- 1  Ours, and the side that sends. NOLOCK: the caller may hold G ---- */
@@ -1499,7 +1500,7 @@ BEGIN
         @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
     IF @busy <> 0
     BEGIN
-        IF @ownsTransaction = 0         /* no savepoint: does it take END back? */
+        IF @ownsTransaction = 0         /* a savepoint may not undo END */
             THROW 50113, N'A reader of the target is at work on the dialog of @handle. This transaction can only be rolled back. Next: call again, outside a transaction.', 1;
         ROLLBACK TRANSACTION;
         RETURN 1;
@@ -2026,7 +2027,7 @@ BEGIN
     IF @rehearse = 1
         ROLLBACK TRANSACTION RedialRehearsal;
 
-    /* ---- 3  Land the batch as one ---- */
+    /* ---- 2  Land the batch as one ---- */
     BEGIN TRY
         INSERT INTO [orders].[Landing]
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
@@ -2045,7 +2046,7 @@ BEGIN
             THROW;
     END CATCH;
 
-    /* ---- 4  It cannot land as one: row by row, each under a savepoint ---- */
+    /* ---- 3  It cannot land as one: row by row, each under a savepoint ---- */
     SET @row = 0;
     WHILE 1 = 1
     BEGIN
@@ -2347,7 +2348,7 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET LOCK_TIMEOUT 30000;             /* nobody holds messages and waits for ever */
-    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* nothing is promised: NULLs, no key */
+    DECLARE @received TABLE (QueuingOrder bigint NULL, Handle uniqueidentifier NOT NULL,    /* RECEIVE's columns may be NULL: no key */
         MessageSequence bigint NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @state char(2),
         @errorBody varbinary(max);
@@ -2423,7 +2424,7 @@ BEGIN
                 INNER JOIN [orders].[SentMessage] AS sm WITH (ROWLOCK, FORCESEEK)
                     ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
                 WHERE sm.MessageType = ISNULL(r.MessageType, sm.MessageType) AND ISNULL(sm.Body, 0x) = ISNULL(r.Body, 0x)
-                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; no word of it (8625) */
+                OPTION (FORCE ORDER, LOOP JOIN, KEEPFIXED PLAN);    /* row by row, by key; without FORCE ORDER: 8625 */
                 IF @@ROWCOUNT < @messages
                 BEGIN
                     ROLLBACK TRANSACTION RedialBeforeCopies;
@@ -2492,11 +2493,11 @@ BEGIN
             IF ERROR_NUMBER() NOT IN (9617, 50214)      /* the queue is off: no news */
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* RECEIVE itself: leave, do not spin; unless it passes, or the chosen one is gone. */
+            /* RECEIVE failed: leave, do not spin; unless the trouble passes, or the chosen one is gone. */
             IF @phase = 0 AND NOT (ERROR_NUMBER() = 8426 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222)))
                 BREAK;
 
-            /* Behind its landing: twice, and it is not ended here any more. */
+            /* END failed twice: the dialog is left open. */
             IF @phase = 2 AND @suspect = @handle
                 SET @spared = @handle;
             SET @suspect = CASE WHEN @phase > 0 OR ERROR_NUMBER() <> 8426 THEN ISNULL(@handle, @suspect) END;   /* NULL: RECEIVE failed */
@@ -2560,7 +2561,7 @@ SELECT
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ada335b30d395462 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'd93f6480983fea2e 1', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ada335b30d395462 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd93f6480983fea2e [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -571,18 +571,18 @@ VALUES
     (N'Gate', NULL), (N'KeySequence', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
     (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'SkippedNumber', NULL), (N'ReceivedBatch', NULL),
     (N'ufn_ReadEnvelope', 0x624ef2f836a190f3), (N'usp_ArmTimer', 0xcb3efbf1a4b6557a),
-    (N'usp_DropCopies', 0x5c8096bbb0966f1b), (N'usp_LogError', 0x70358dde623c83fb),
+    (N'usp_DropCopies', 0x9761e920dfded61b), (N'usp_LogError', 0x70358dde623c83fb),
     (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0x3be35ed4068d49c8),
     (N'usp_SendEndOfStream', 0x6d35e2cadd49c29b), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
-    (N'usp_WaitForServer', 0xefff62a976f67145), (N'usp_BeginConversation', 0xa5e6bb245c0a1d86),
-    (N'usp_AcquireConversation', 0xca8e7b602c8b0fe9), (N'usp_Send', 0xa4317b11950d8afb),
-    (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0x739f076e91de657a),
-    (N'usp_ResendPending', 0xf6d657f98e5dedf4), (N'usp_EndInitiator', 0xe7245db59e095245),
+    (N'usp_WaitForServer', 0xd9b543c6b5c8db85), (N'usp_BeginConversation', 0xe8b38118dc291aeb),
+    (N'usp_AcquireConversation', 0x340295dd6e28b651), (N'usp_Send', 0x0376ccba1866e4e8),
+    (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0xc76d223dc032ed68),
+    (N'usp_ResendPending', 0xcc320b3caafa3269), (N'usp_EndInitiator', 0xe7245db59e095245),
     (N'usp_ResendLeft', 0x5e76cb3bb5b02e5e), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
     (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_LandRow', 0x00db5b04e571aa70),
-    (N'usp_LandBatch', 0x7d903cb5cf7780af), (N'usp_EndTarget', 0xab1b1a614daa846c),
+    (N'usp_LandBatch', 0x5c379f1155b0346f), (N'usp_EndTarget', 0xab1b1a614daa846c),
     (N'usp_FindPoison', 0x06293c10ae4306d0), (N'usp_PickConversation', 0x830c057ca1642ece),
-    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0xd9402364f31da4c6),
+    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0x78412657d36c3ee2),
     (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xf78931697d4d7530),
     (N'usp_SendMessages', 0x083f078f90419510), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
@@ -632,10 +632,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ada335b30d39546297562ef806f35747fda4cd7bf6ed923d41af51e9044ada2f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd93f6480983fea2ea0c4107c7e20f104ec40fb4af87c3270a50246fd927f8b5e'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'ada335b30d39546297562ef806f35747fda4cd7bf6ed923d41af51e9044ada2f');
+    VALUES (N'orders', N'0.1.0', N'd93f6480983fea2ea0c4107c7e20f104ec40fb4af87c3270a50246fd927f8b5e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

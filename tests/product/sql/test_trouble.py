@@ -68,6 +68,16 @@ def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itsel
     assert len(waited) == several and all("It goes on after" in text for text in waited)
 
 
+def test_a_reader_of_the_version_before_may_call_it_with_two_arguments(lab):
+    """An upgrade replaces it while readers run that know no batch."""
+    lab.sa.submit(
+        "DECLARE @queue int = OBJECT_ID(N'audit.TargetQueue'), @left int; "
+        "EXECUTE @left = audit.usp_WaitForServer NULL, @queue; SELECT @left;"
+    )
+    lab.advance(6)
+    assert lab.sa.out.finished and lab.sa.out.result_sets[-1].rows == [(0,)]
+
+
 def test_who_waits_holds_nothing_and_leaves_when_activation_is_switched_off():
     lab = Lab()
     pause(lab)
