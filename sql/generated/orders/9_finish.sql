@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd93f6480983fea2e [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd394851f2be29596 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -612,9 +612,9 @@ LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[orders
 OUTER APPLY (SELECT CONCAT(N'[orders].', QUOTENAME(d.Name)) AS Own) AS o
 WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
    OR (d.Digest IS NOT NULL
-       AND (m.definition IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
+       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
             OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
-                SUBSTRING(m.definition, CHARINDEX(o.Own, m.definition), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
+                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
 WHILE EXISTS (SELECT 1 FROM @left)
 BEGIN
     SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
@@ -632,10 +632,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd93f6480983fea2ea0c4107c7e20f104ec40fb4af87c3270a50246fd927f8b5e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd394851f2be295965944cdd8de3fc380b3c0764f1ac07eaee929271ec5a55f55'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'd93f6480983fea2ea0c4107c7e20f104ec40fb4af87c3270a50246fd927f8b5e');
+    VALUES (N'orders', N'0.1.0', N'd394851f2be295965944cdd8de3fc380b3c0764f1ac07eaee929271ec5a55f55');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
