@@ -117,7 +117,7 @@ def send(
     """One message. None and b"" both arrive as NULL. Call it LAST in a transaction of yours."""
     if body is not None and not isinstance(body, bytes):
         raise _no_bytes(f"{schema}.usp_Send", body)
-    values = {"@messageBody": body, "@messageType": message_type, "@key": key}
+    values: dict[str, Any] = {"@messageBody": body, "@messageType": message_type, "@key": key}
     values["@messageId"] = message_id and str(message_id)
     _call(connection, schema, "usp_Send", values, message_id is not None, retry)
 
@@ -174,7 +174,7 @@ def transaction(
         finally:
             _close(connection)
 
-    return _until_done(attempt, repeatable, retry)
+    return _until_done(attempt, repeatable, retry, lambda: False)
 
 
 def _call(
@@ -206,16 +206,19 @@ def _call(
 
 
 def _until_done(
-    attempt: Callable[[], T], repeatable: bool, retry: Retry, stop: Callable[[], bool] = bool
+    attempt: Callable[[], T], repeatable: bool, retry: Retry, final: Callable[[], bool]
 ) -> T:
     """Attempts with growing random pauses between them. What may be there stays so."""
-    doubt, left = None, retry.tries
+    doubt: MaybeSent | None = None
+    left = retry.tries
     while True:
         try:
             return attempt()
         except SendError as error:
-            doubt, left = error if isinstance(error, MaybeSent) else doubt, left - 1
-            if stop() or not error.again or left <= 0 or (doubt and not repeatable):
+            left -= 1
+            if isinstance(error, MaybeSent):
+                doubt = error
+            if final() or not error.again or left <= 0 or (doubt and not repeatable):
                 if doubt is None or doubt is error:
                     raise
                 raise doubt from error
@@ -261,7 +264,7 @@ def _told(
 
 def _no_bytes(what: str, body: object) -> NotSent:
     return NotSent(what, f"A body is {type(body).__name__}; messages are bytes.",
-                   "Encode it: body.encode().")  # fmt: skip
+                   "Pass bytes, such as text.encode().")  # fmt: skip
 
 
 def _opened(connect: Any, what: str) -> Connection:
