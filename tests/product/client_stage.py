@@ -41,7 +41,9 @@ def held_slot(stage):
 
 def closed_gate(stage):
     """An operator drains."""
-    stage.does("EXECUTE etl.usp_Drain @reason = N'test', @waitSeconds = 0, @WhatIf = 0;")
+    stage.does(
+        "EXECUTE etl.usp_Drain @reason = N'test', @waitSeconds = 0, @keepClosed = 1, @WhatIf = 0;"
+    )
 
 
 def let_go(stage):
