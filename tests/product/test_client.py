@@ -324,11 +324,11 @@ def test_a_schema_may_have_brackets_in_its_name(stage, connection):
 
 
 def test_a_missing_right_is_told_with_what_to_ask_for(stage):
-    stage.does("CREATE LOGIN nobody WITH PASSWORD = N'Nobody-Nobody-1';")
+    stage.does("CREATE LOGIN nobody WITH PASSWORD = N'Quiet-Hill-17';")
     stage.does("CREATE USER nobody FOR LOGIN nobody;")
     with (
         closing(
-            pyodbc.connect(logged_in_as(stage.odbc, "nobody", "Nobody-Nobody-1"), autocommit=True)
+            pyodbc.connect(logged_in_as(stage.odbc, "nobody", "Quiet-Hill-17"), autocommit=True)
         ) as mine,
         pytest.raises(NotSent, match=r"audit.usp_Send: .*usp_Send.* Next: .*sender role") as told,
     ):

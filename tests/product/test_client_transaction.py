@@ -44,11 +44,14 @@ class Watched:
 
     def __init__(self, connection, wire):
         self.connection, self.wire, self.last = connection, wire, None
-        self.autocommit, self.execute = connection.autocommit, connection.execute
+        self.autocommit = connection.autocommit
 
     def cursor(self):
         self.last = self.connection.cursor()
         return self
+
+    def execute(self, *arguments):
+        return (self.last or self.connection).execute(*arguments)
 
     def cancel(self):
         self.last.cancel()
@@ -57,6 +60,7 @@ class Watched:
         if self.wire.canceller is not None:
             self.wire.canceller.join()
         self.last.close()
+        self.last = None
 
     def __getattr__(self, name):
         return getattr(self.last, name)
