@@ -6,12 +6,14 @@ back when it is over, fixtures included; what a fixture of a module or session m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
 from redial.config import Config
-from redial.render import render
+from redial.paths import GENERATED
+from redial.render import read, render
 from redial.tsql import split_batches
 from redial.tsql.script import ScriptBatch
 from redial_broker.instance.instance import Instance
@@ -21,6 +23,18 @@ KEPT = 16
 """Instances kept by a process."""
 FILES = 32
 """Configurations whose rendered files are kept, a megabyte each."""
+
+
+@lru_cache
+def committed() -> dict[str, str]:
+    """What lies in sql/generated, in pieces: the parts of each configuration and its other scripts,
+    by configuration and name."""
+    return {
+        f"{folder.name} {name}": text
+        for folder in sorted(path for path in GENERATED.iterdir() if path.is_dir())
+        for name, text in read(folder).items()
+        if name.endswith(".sql") and not re.fullmatch(r"\d_\w+\.sql", name)
+    }
 
 
 class _Loans:

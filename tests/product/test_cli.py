@@ -100,10 +100,10 @@ def test_render_check_passes_for_what_is_committed(capsys):
 
 def test_render_check_fails_and_names_the_stale_file(capsys, monkeypatch):
     monkeypatch.setattr(
-        configs, "check", lambda model, into, tools: ["redial.sql: stale; run invoke render"]
+        configs, "check", lambda model, into, tools: ["1_core.sql: stale; run invoke render"]
     )
     assert status_of(configs.render, "audit", True) == 1
-    assert "redial.sql: stale" in capsys.readouterr().out
+    assert "1_core.sql: stale" in capsys.readouterr().out
 
 
 def test_a_folder_of_rendered_text_without_a_configuration_is_named(capsys, tmp_path, monkeypatch):

@@ -108,6 +108,11 @@ def project(programs, tmp_path_factory) -> Path:
     empty = tmp_path_factory.mktemp("empty")
     done = run([str(programs / "redial"), "init", "work", "--name", CONFIG], empty)
     assert done.returncode == 0, done.stderr
+    file = empty / "work" / "sql" / "configs" / f"{CONFIG}.toml"
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("pieces = false", "pieces = true "), "utf-8")  # as docs/spark.md
+    done = run([str(programs / "redial"), "render"], empty / "work")
+    assert done.returncode == 0, done.stderr
     return empty / "work"
 
 
@@ -289,7 +294,7 @@ def documented() -> list[tuple[str, str]]:
         (str(path.relative_to(ROOT)), match[1].strip())
         for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
         for match in re.finditer(
-            r"(pip install (?:'?redial-servicebroker|'?\.)[^#\n;,`)]*)",
+            r"(pip install (?:'?redial-servicebroker|'?\.)(?:\[[^\]]*\]|[^#\n;,`)])*)",
             path.read_text("utf-8"),
         )
     )

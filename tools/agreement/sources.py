@@ -57,15 +57,14 @@ def directory(base: Path, *options: str) -> list[dict[str, Any]]:
 
 
 def own(every: int = 1) -> list[dict[str, Any]]:
-    """The oracle on the scripts we ship, each text once: an ``redial.sql`` is its folder's files
-    one after the other, and most files of one configuration are another's with other names. every:
-    so many-th of them.
+    """The oracle on the scripts we ship, each text once: some files of one configuration are
+    another's with other names. every: so many-th of them.
     """
     base, seen = ROOT / "sql", set()
     files = []
     for name in scripts_below(base):
         text = _without_names((base / name).read_text(encoding="utf-8"))
-        if not name.endswith("/redial.sql") and text not in seen:
+        if text not in seen:
             seen.add(text)
             files.append(name)
     return report(base, files[::every])

@@ -106,12 +106,22 @@ def init(_: Context, folder: str, name: str = "messages") -> None:
     run(folder, name)
 
 
-@task(help={"config": CONFIG + "; all by default", "check": "fail when a committed file is stale"})
-def render(_: Context, config: str = "", check: bool = False) -> None:
+@task(
+    help={
+        "config": CONFIG + "; all by default",
+        "check": "fail when a committed file is stale",
+        "sqlcmd": "only write, into this folder, files whose name is a variable of sqlcmd",
+    }
+)
+def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") -> None:
     """Render sql/configs and sql/templates into sql/generated."""
     from redial.cli.configs import render as run
+    from redial.cli.configs import render_with_variables
 
-    run(config or None, check)
+    if sqlcmd:
+        render_with_variables(sqlcmd)
+    else:
+        run(config or None, check)
 
 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
@@ -284,7 +294,9 @@ def mutants(
         "only": "cells (key recycle strategy hint isolation caller) and searches whose names fit",
         "limit": "at most so many of each; 0 searches nothing",
         "write": "write docs/generated/answer-matrix.md from what is kept in evidence/answer-matrix.json",
-        "traces": "write the traces the page links: evidence/traces",
+        "traces": "find the traces the page links: evidence/traces.json",
+        "show": "take the steps of a kept trace again and print them (docs/traces.md)",
+        "out": "with --show: folder for its steps, picture and script for query windows",
         "check": "only say what is stale on the page (exit status 1), and how many results are old",
         "workers": "processes",
         "again": "search again what another explorer or broker has searched",
@@ -301,6 +313,8 @@ def matrix(
     workers: int = 2,
     again: bool = False,
     defaults: bool = False,
+    show: str = "",
+    out: str = "",
 ) -> None:
     """Search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run
@@ -314,6 +328,8 @@ def matrix(
         workers=workers,
         again=again,
         defaults=defaults,
+        show=show,
+        out=out,
     )
 
 

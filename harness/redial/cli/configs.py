@@ -7,7 +7,6 @@ from pathlib import Path
 from redial.cli import variables
 from redial.cli.errors import UserError, command
 from redial.config import Config
-from redial.paths import CONFIGS
 from redial.project import Project, project
 from redial.render import check, write
 
@@ -47,6 +46,14 @@ def _nothing(here: Project) -> UserError:
 
 
 @command
+def render_with_variables(folder: str) -> int:
+    """Write the files of the shipped configuration with their name a variable of sqlcmd."""
+    for name in variables.write(Path(folder)):
+        print(f"{folder}/{name}")
+    return 0
+
+
+@command
 def render(config: str | None = None, check_only: bool = False) -> int:
     """Render one config, or all; with ``check_only`` compare and return 1 when stale."""
     stale = 0
@@ -62,8 +69,6 @@ def render(config: str | None = None, check_only: bool = False) -> int:
         for line in found:
             print(line)
         print(f"sql/generated/{name}: {'stale' if found else 'up to date'}")
-    if not config and project().configs == CONFIGS:
-        stale += _variables(project().generated / variables.FOLDER, check_only)
     if stale:
         print("  Next: invoke render, and commit what it changes")
     if not config and _left_over(project()) and check_only:
@@ -71,31 +76,10 @@ def render(config: str | None = None, check_only: bool = False) -> int:
     return 1 if stale else 0
 
 
-def _variables(folder: Path, check_only: bool) -> int:
-    """Write the scripts whose name is a variable of sqlcmd, or count what is stale of them."""
-    texts = variables.with_variables()
-    there = {path.name: path.read_text("utf-8") for path in folder.glob("*")}
-    stale = sorted(name for name in texts.keys() | there if texts.get(name) != there.get(name))
-    if check_only:
-        for name in stale:
-            print(f"{variables.FOLDER}/{name}: stale; run invoke render")
-        return len(stale)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in stale:
-        if name in texts:
-            (folder / name).write_bytes(texts[name].encode())
-        else:
-            (folder / name).unlink()
-    print(f"sql/generated/{variables.FOLDER}: {len(stale)} files changed")
-    return 0
-
-
 def _left_over(here: Project) -> int:
     """Folders of sql/generated without a configuration: said, and left to their owner."""
     folders = here.generated.iterdir() if here.generated.is_dir() else ()
-    names = sorted(
-        {path.name for path in folders if path.is_dir()} - {*here.names(), variables.FOLDER}
-    )
+    names = sorted({path.name for path in folders if path.is_dir()} - {*here.names()})
     for name in names:
         print(
             f"sql/generated/{name}: there is no sql/configs/{name}.toml; remove the folder, or "

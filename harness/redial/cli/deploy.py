@@ -188,7 +188,7 @@ def _last(connection: Any, config: Config) -> dict[str, str]:
         raise UserError(
             f"drift of {config.name}",
             "the files of its last deployment were not kept" if done else "nothing is deployed",
-            "redial baseline keeps those of redial.sql" if done else "redial deploy",
+            "redial baseline keeps those that another tool has run" if done else "redial deploy",
         )
     return kept[done[-1].content]
 

@@ -257,7 +257,7 @@ def baseline(
     from_: str = "",
     accept: bool = False,
 ) -> None:
-    """Keep what is there as known: the files of redial.sql, and what surrounds the installation."""
+    """Keep what is there as known: the files another tool has run, and what surrounds the installation."""
     from redial.cli.history import baseline as run
 
     run(

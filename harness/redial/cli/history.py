@@ -138,7 +138,7 @@ def baseline(
     from_folder: str | None = None,
     accept: bool = False,
 ) -> int:
-    """Keep what is there: the files of what redial.sql has installed, and what surrounds it.
+    """Keep what is there: the files of what another tool has installed, and what surrounds it.
 
     accept: what is there besides the files, and what operators have switched off or denied, is known
     from then on; verify says so each time. 2 when there is something to accept and ``accept`` is not said.

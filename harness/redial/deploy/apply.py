@@ -14,16 +14,20 @@ from redial.deploy.history import Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
 from redial.render import render
+from redial.render.modules import CONTENTS, PART, Place, places_in
 from redial.render.quoting import quote_name
 from redial.tsql import split_batches
 
-RECORD_FILES = ("30_DeploymentHistory.table.sql", "30_DeploymentText.table.sql")
-"""Of a first installation an attempt's row comes behind the first, and its files behind the second."""
+RECORD_FILES = ("28_DeploymentText.table.sql", "30_DeploymentAttempt.table.sql")
+"""Of a first installation: behind the first the files are kept, behind the second the attempt's row."""
 NOT_HERE = 50142
 """A database holds nothing of a configuration (docs/errors.md)."""
 LOCK_TIMEOUT = 1222
 """Lock request time out period exceeded (sys.messages)."""
-PREFLIGHT = "05_preflight.check.sql"
+ASKS = "05_preflight.check.sql"
+"""The part that asks whether it may be installed here."""
+WHOLE = re.compile(r"(?:target/)?89_")
+"""The part by which the files look whether all is there."""
 LOCK_WAIT_MS = 60_000
 """How long a second deployment of the same configuration waits for the first, milliseconds."""
 
@@ -75,15 +79,21 @@ def apply(
 
 
 def installation(files: Iterable[str]) -> list[str]:
-    """The parts of an installation in order: what the sender's side asks first, then each side."""
-    parts = [name for name in files if re.match(r"(target/)?\d\d_", name)]
+    """The parts of an installation in order: what the sender's side asks first, then each side, by the
+    numbers of their areas, so that nobody is let in before all of it is there.
+
+    Without 89_whole, which is for other tools: a deployment looks at more when it has ended.
+    """
+    parts = [name for name in files if PART.fullmatch(name) and not WHOLE.match(name)]
+    parts.sort(key=lambda name: (not name.startswith("target/"), name))
     first = [name for name in parts if name.startswith("05_")]
     return [*first, *(name for name in parts if name not in first)]
 
 
 def check(connection: Any, files: Mapping[str, str]) -> None:
     """Ask what the files ask before they make anything. Raises DeployError with all of it."""
-    _run_file(connection, PREFLIGHT, files[PREFLIGHT])
+    place = places_in(files.get(CONTENTS, "")).get(ASKS)
+    _run_file(connection, ASKS, files[ASKS], place)
 
 
 def uninstall(
@@ -131,6 +141,7 @@ def _send(
     story: what is written down of it. whole: every rendered file, kept for a way back.
     """
     report = DeployReport()
+    places = places_in((whole or {}).get(CONTENTS, ""))
     words = dict(said or {})
     if wait_seconds is not None:
         words["redial.wait_seconds"] = wait_seconds
@@ -153,7 +164,7 @@ def _send(
                     if home is not None:
                         use(connection, (config.target.database if "/" in name else None) or home)
                     try:
-                        report.batches += _run_file(connection, name, text)
+                        report.batches += _run_file(connection, name, text, places.get(name))
                     except DeployError as error:
                         if error.number is None or error.number != tolerated:
                             raise
@@ -240,13 +251,17 @@ def _at_home(connection: Any, config: Config) -> Iterator[str | None]:
             use(connection, home)
 
 
-def _run_file(connection: Any, name: str, text: str) -> int:
-    """Run every batch of one file; returns how many. Raises DeployError."""
+def _run_file(connection: Any, name: str, text: str, place: Place | None = None) -> int:
+    """Run every batch of one file or part; returns how many. Raises DeployError.
+
+    place: of a part in the file that its error is told with.
+    """
     count = 0
     for batch in split_batches(text):
         line = batch.first_line + _leading_blank_lines(batch.sql)
         for _ in range(batch.repeat_count):
-            _run_batch(connection, name, line, batch.sql)
+            where = (name, line) if place is None else (place.file, place.line(line))
+            _run_batch(connection, *where, batch.sql)
             count += 1
     return count
 

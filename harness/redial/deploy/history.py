@@ -251,7 +251,7 @@ def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployme
         raise NoWayBack(f"there is {which} in {quote_name(schema)}. Next: redial history")
     if not chosen.kept:
         raise NoWayBack(
-            f"the files of deployment {chosen.number} were not kept: redial.sql cannot, or "
+            f"the files of deployment {chosen.number} were not kept: other tools cannot, or "
             f"{KEPT_TEXTS} others came later. Next: redial deploy --from a folder that holds them"
         )
     rows = _query(

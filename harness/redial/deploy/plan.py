@@ -30,7 +30,7 @@ from redial.server import label_of
 
 UNKNOWN = "a server that tells nothing of itself"
 WAIT_SECONDS = 60
-"""How long a drain waits unless told otherwise (38_change, uninstall)."""
+"""How long a drain waits unless told otherwise (29_change, uninstall)."""
 NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
 VERSION = 3
@@ -265,7 +265,7 @@ def _choices(one: Look, drains: str) -> list[str]:
 
 
 def _old(one: Look, at_work: Live) -> list[str]:
-    """What else 38_change drains for: versions of the contract that are listed no more, validations."""
+    """What else 29_change drains for: versions of the contract that are listed no more, validations."""
     ours = {thing.name for thing in one.wanted if thing.kind == "service"}
     versions = {
         thing.name

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from redial.config import Config
 from redial.deploy.verify import Look, files_of_side
 from redial.render import sides
+from redial.render.modules import MODULES, object_of
 
-MODULE = re.compile(r"\d\d_(?:\d\d_)?(\w+)\.(?:procedure|function|view|trigger)\.sql$")
-"""The file of a procedure, function, view or trigger, and its name."""
 _TABLES = frozenset({"table", "column", "type"})
 """Kinds that modules are compiled against: what a view says of its columns is worked out when it is made."""
 
@@ -28,7 +26,8 @@ def unchanged(config: Config, looks: Iterable[Look], files: Mapping[str, str]) -
 
 def module_files(files: Mapping[str, str]) -> dict[str, str]:
     """Files of one module each, and the module's name."""
-    return {name: found[1] for name in files if (found := MODULE.fullmatch(name))}
+    found = {name: object_of(name) for name in files}
+    return {name: module for name, (module, kind) in found.items() if kind in MODULES}
 
 
 def _same(one: Look, module: str) -> bool:

@@ -9,7 +9,7 @@ from redial.lint.files import lint_text
 from redial.lint.model import Finding, Options
 from redial.paths import CONFIGS, SQL
 from redial.render import render
-from redial.render.renderer import HEADER
+from redial.render.modules import HEADER
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from redial.paths import SQL, TEMPLATES
 from redial.tsql import TsqlSyntaxError, parse_script
 from redial.tsql.ast import structure
 
-CONFIG_FILE = SQL / ".sqlfluff"
 FIXABLE = "layout,CP01,CP03,CP04"
 """What ``fix`` may touch: rules that change how a text looks. Others have changed meaning: CP05,
 types, writes [audit].[MessageBatch] in lower case, which a database may take for another name."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from redial.config import Config
 from redial.paths import SQL
+from redial.render.modules import on_disk, parts_in
 from redial.render.renderer import SUMS, RenderError, render
 from redial.render.runners import unsafe
 
@@ -18,7 +19,7 @@ def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
     root: of the templates. Returns the paths whose content changed. Raises RenderError, also for a
     script that some tool would cut in a wrong place: nothing is written then.
     """
-    files = render(config, root)
+    files = on_disk(render(config, root))
     if refused := _refused(files):
         raise RenderError("; ".join(refused))
     changed = []
@@ -35,7 +36,7 @@ def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
 
 
 def read(directory: Path) -> dict[str, str]:
-    """The rendered files of a folder, for deploying what was reviewed.
+    """The rendered files of a folder, and the parts they are made of, for deploying what was reviewed.
 
     Raises ValueError when one is not what SHA256SUMS says, is missing there, or is not named in it.
     """
@@ -56,7 +57,8 @@ def read(directory: Path) -> dict[str, str]:
     ]
     if wrong:
         raise ValueError("; ".join(sorted(wrong)))
-    return {name: (directory / name).read_bytes().decode("utf-8") for name in said}
+    files = {name: (directory / name).read_bytes().decode("utf-8") for name in said}
+    return parts_in(files) | files
 
 
 def _present(directory: Path) -> set[str]:
@@ -76,7 +78,7 @@ def check(config: Config, directory: Path, root: Path = SQL, tools: bool = False
     root: of the templates. tools: say too what other tools would cut in a wrong place. Raises
     RenderError.
     """
-    files = render(config, root)
+    files = on_disk(render(config, root))
     present = _present(directory)
     stale = [f"{name}: missing; run invoke render" for name in files if name not in present]
     stale += [f"{name}: not rendered any more; run invoke render" for name in present - set(files)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from jinja2 import (
     BytecodeCache,
@@ -26,30 +27,33 @@ from redial.config import Config
 from redial.config.choices import CORE, Signing, TimerStrategy
 from redial.config.keys import KeyFileError
 from redial.paths import SQL, template_folders
-from redial.render.installer import NAME as INSTALLER
-from redial.render.installer import parts_of as installed_parts
 from redial.render.keys import KeyParts
+from redial.render.modules import (
+    CONTENTS,
+    HEADER,
+    Frame,
+    Place,
+    assembled,
+    contents,
+    file_of,
+    made,
+    object_of,
+    on_disk,
+)
 from redial.render.mutants import Mutant, MutantError, find_mutant
 from redial.render.quoting import literal, message_text, quote_name, single_quoted, wrapped
 from redial.render.sides import Side, sides, signer_prefix
 from redial.version import VERSION
 
-HEADER = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
-"""Both settings are frozen into a module when it is created, and sqlcmd connects with
-QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (F-103)."""
-
-SCRIPTS = ("97_", "98_", "99_")
+SCRIPTS = ("98_", "99_")
 """Directories of scripts that are no part of an installation begin so."""
-
-MODULE = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(procedure|function|view)\.sql")
-"""A rendered file that makes a module: its name and kind."""
 
 SIGNED = ("ufn_Pending", "usp_SeesPending")
 """What is signed where a signature lends db_owner: they read the server's views and nothing of ours,
 call no module and write nothing. Whoever may ALTER our views and tables could else read or write
 what he likes through them: a view is part of the statement it is in (F-241)."""
 
-LATE = re.compile(r"\b(?:content_hash|signed)\b")
+LATE = re.compile(r"\b(?:content_hash|signed|digests)\b")
 """What is known when all others are rendered. Templates ask for it, their parts never do."""
 
 TEXTS = 1_000
@@ -73,15 +77,22 @@ class _Source:
     """
 
     root: Path
-    module: str
-    """Empty in a mutant's folder."""
+    folder: str
+    """Of the module; empty in a mutant's."""
     area: str
     file: str
+    module: str = ""
+    """The module it belongs to."""
 
     @property
     def path(self) -> Path:
         """The file itself."""
-        return self.root / self.module / self.area / self.file
+        return self.root / self.folder / self.area / self.file
+
+    @property
+    def in_file(self) -> str:
+        """The file of an installation it stands in."""
+        return file_of(self.module, self.area)
 
     @property
     def shown(self) -> str:
@@ -108,25 +119,35 @@ SUMS = "SHA256SUMS"
 
 
 def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
-    """Every file of ``sql/generated/<name>`` by name, in the order of installation.
+    """The parts of an installation in the order they run, and every file of ``sql/generated/<name>``
+    that is made of them (``redial.render.modules``), by name.
 
-    ``redial.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. Where the
-    target has a database of its own (``sides``), its files come first, in a folder. ``mutant``
-    names a known-bad variant of ``sql/mutants``; strategy ``article`` is the mutant of that name.
+    The removal and report scripts, ``CONTENTS`` and ``SHA256SUMS`` come last. Where the target has a
+    database of its own (``sides``), its files come first, in a folder. ``mutant`` names a known-bad
+    variant of ``sql/mutants``; strategy ``article`` is the mutant of that name.
     Raises RenderError naming template file and line.
     """
     files: dict[str, str] = {}
+    places: dict[str, Place] = {}
     for here in sides(config):
-        for name, text in _render_side(config, here, root, mutant).items():
-            files[here.folder + name] = text
+        texts, where = _render_side(config, here, root, mutant)
+        files |= {here.folder + name: text for name, text in texts.items()}
+        places |= {
+            here.folder + name: one._replace(file=here.folder + one.file)
+            for name, one in where.items()
+        }
+    files[CONTENTS] = contents(places)
     files[SUMS] = "".join(
-        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
+        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n"
+        for name, text in on_disk(files).items()
     )
     return files
 
 
-def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> dict[str, str]:
-    """The files of one database, their names without its folder."""
+def _render_side(
+    config: Config, here: Side, root: Path, mutant: str | None
+) -> tuple[dict[str, str], dict[str, Place]]:
+    """The parts and files of one database, their names without its folder; where each part stands."""
     change = _mutant(config, root, mutant)
     environment = new_environment(config, here, root, change)
     sources = _sources(root, change, environment, here)
@@ -137,6 +158,9 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
         default=0,
     )
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
+    environment.globals["of_core"] = frozenset(
+        source.object_kind for source in sources if source.module == CORE
+    )
     environment.globals["known"] = known
     _check_hook(config, known)
 
@@ -147,16 +171,39 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
 
     def rendered(source: _Source, content_hash: str) -> str:
         environment.loader = parts_of(source.root)  # the same one: what is included is read once
-        text = _render_one(environment, source, change, content_hash)
-        return text if source.output == INSTALLER else HEADER + text
+        return HEADER + _render_one(environment, source, change, content_hash)
 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
-    environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
+    files = {s.output: parts[s] for s in parts}
+    environment.globals["signed"] = signed_modules(files)
+    own = quote_name(config.schema_name) + "."
+    environment.globals["digests"] = [
+        f"({literal(name)}, {'NULL' if found is None else '0x' + found.hex()})"
+        for name, found in made(files, own)
+    ]
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
     late = [s for s in parts if _is_late(s.path.read_text(encoding="utf-8"))]
-    files = {s.output: parts[s] for s in parts} | {s.output: rendered(s, digest) for s in late}
-    environment.globals["parts"] = list(installed_parts(files, HEADER))
-    return files | {s.output: rendered(s, digest) for s in sources if s not in parts}
+    files |= {s.output: rendered(s, digest) for s in late}
+    environment.loader = parts_of(root / "templates")
+    texts, places = _assembled(environment, parts, files, digest)
+    scripts = {s.output: rendered(s, digest) for s in sources if s not in parts}
+    return files | texts | scripts, places
+
+
+def _assembled(
+    environment: Environment, sources: Iterable[_Source], parts: Mapping[str, str], content: str
+) -> tuple[dict[str, str], dict[str, Place]]:
+    """The files that the parts make, one a module, and where each part stands."""
+    around: Any = environment.get_template("97_files/file.inc.j2").module  # its macros
+    files: dict[str, list[str]] = {}
+    for source in sources:
+        files.setdefault(source.in_file, []).append(source.output)
+    frames, before = {}, ""
+    for name in files:
+        head = around.head(name, before, content)
+        frames[name] = Frame(head, around.tail(name, content))
+        before = name
+    return assembled(frames, files, parts)
 
 
 def output_of(template: Path) -> str:
@@ -177,8 +224,7 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
 
 def signed_modules(files: Mapping[str, str]) -> list[str]:
     """Names of the modules that are signed where a signature lends db_owner. files: of one side."""
-    found = (MODULE.fullmatch(name) for name in files)
-    return sorted({each[1] for each in found if each} & set(SIGNED))
+    return sorted({object_of(name)[0] for name in files} & set(SIGNED))
 
 
 @lru_cache(maxsize=TEXTS)
@@ -210,7 +256,7 @@ def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
 def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -> list[_Source]:
     """Templates in order; a mutant's own replace ours, or ours are left out, by object and kind."""
     templates = root / "templates"
-    modules = {source.object_kind: source.module or CORE for source in _scan(templates)}
+    modules = {source.object_kind: source.folder or CORE for source in _scan(templates)}
     chosen = _chosen(templates, modules, environment, here)
     for object_kind in change.omit:
         if chosen.pop(object_kind, None) is None:
@@ -220,7 +266,7 @@ def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -
     parts = {path.name.removesuffix(".j2") for path in templates.rglob("*.inc.j2")}
     for name in change.replace.keys() - chosen.keys() - parts:
         raise RenderError(f"mutants/mutants.toml:1: nothing to change: {name!r}")
-    return sorted(chosen.values(), key=lambda script: (script.area, script.file))
+    return sorted(chosen.values(), key=lambda one: (one.in_file, one.area, one.file))
 
 
 def _chosen(
@@ -233,8 +279,9 @@ def _chosen(
     chosen: dict[str, _Source] = {}
     config = environment.globals["c"]
     assert isinstance(config, Config)
-    for source in _scan(root):
-        if modules.get(source.object_kind, CORE) not in config.installed_modules:
+    for template in _scan(root):
+        source = replace(template, module=modules.get(template.object_kind, CORE))
+        if source.module not in config.installed_modules:
             continue
         if not here.holds(source.area, source.object_kind.split(".")[0]):
             continue
@@ -328,7 +375,7 @@ def new_environment(
         here=here or sides(config)[-1],
         per_key=KeyParts(environment, config, templates, loader),
         signed=[],
-        parts=[],
+        digests=[],
         signer_prefix=signer_prefix(config),
         unseen=_unseen(config),
         own=lambda name: f"{schema}.{quote_name(name)}",
@@ -376,7 +423,7 @@ def _render_one(
         raise RenderError(f"{shown}:1: template not found: {error.name}") from error
     except (UndefinedError, TemplateError) as error:
         raise RenderError(f"{shown}:{_line_of(error, str(source.path))}: {error}") from error
-    if source.output != INSTALLER and not text.rstrip().endswith("GO"):
+    if not text.rstrip().endswith("GO"):
         raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
     return text
 

@@ -79,7 +79,6 @@ class Report:
     dropped: int = 0
     """Repeats the target refused (exactly_once), of which nothing says which number they had."""
     dead_lettered: int = 0
-    resent_by_log: int = 0
     pending: int = 0
     repeated: int = 0
     """Rows of a number beyond the first."""

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
         ) -> Iterator[_K]:
             """Keys between two, in order."""
 
-        def peekitem(self, index: int = -1) -> tuple[_K, _V]:
-            """The item at a place in the order."""
-
     class Owner(Protocol):
         """What transactions and locks need of a session (``exec.session.SessionState``)."""
 

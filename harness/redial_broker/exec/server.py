@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
-FIRST_DATABASE = 5
-
 _versions = count(1)  # never rewound: one is never used for two different sets of rights
 
 

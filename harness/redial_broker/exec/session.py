@@ -140,8 +140,6 @@ class SessionState(Part):
     )
     _abstract = True
 
-    local_offset = 0
-
     if TYPE_CHECKING:  # what the instance's session adds, and statements ask of it
         login: Any
 

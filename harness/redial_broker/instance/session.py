@@ -137,11 +137,6 @@ class Session(SessionState):
         self.when_finished: Callable[[Session], None] | None = None
 
     @property
-    def impersonating(self) -> bool:
-        """Whether a module or EXECUTE AS has changed the database principal."""
-        return bool(self.user_stack) or self.sandbox is not None
-
-    @property
     def is_system(self) -> bool:
         """Whether it is a task of the server's own, neither a client nor an activated one."""
         return self.background and self.queue is None

@@ -19,7 +19,6 @@ from redial_broker.ssb.conversation import (
     GONE,
     OPEN,
     PEER_ENDED,
-    STATES,
     Endpoint,
     Group,
 )
@@ -35,10 +34,6 @@ if TYPE_CHECKING:
     from redial_broker.ssb.broker import Broker
     from redial_broker.ssb.definitions import Contract, MessageType, Service
     from redial_broker.ssb.needs import Caller
-
-WAITING_TRANSACTION = "GetDialogByHandle"
-"""Name of the internal transaction in which the server waits for a conversation group; deadlock
-reports print it (seed 002). RECEIVE never waits for a group, it skips."""
 
 CURRENT_DATABASE = "CURRENT DATABASE"
 MAX_NAME = 256
@@ -482,9 +477,3 @@ def transmission_status(broker: Broker, handle: str | None) -> str:
     """GET_TRANSMISSION_STATUS: why the last attempt failed, '' when there is nothing to say."""
     endpoint = broker.endpoints.get(handle or "")
     return endpoint.status if endpoint is not None and endpoint.pending else ""
-
-
-def describe_state(endpoint: Endpoint) -> tuple[str, str]:
-    """(state, state_desc) of an endpoint, for sys.conversation_endpoints."""
-    state = endpoint.state()
-    return state, STATES[state]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Packet types (2.2.3.1.1)
 SQL_BATCH, RPC, REPLY, ATTENTION, BULK_LOAD = 0x01, 0x03, 0x04, 0x06, 0x07
-TRANSACTION_MANAGER, LOGIN7, SSPI, PRELOGIN = 0x0E, 0x10, 0x11, 0x12
+TRANSACTION_MANAGER, LOGIN7, PRELOGIN = 0x0E, 0x10, 0x12
 TLS_RECORD = 0x16
 """First byte of a client that starts with TLS at once: strict encryption, TDS 8.0."""
 
@@ -28,7 +28,7 @@ ENV_DATABASE, ENV_LANGUAGE, ENV_PACKET_SIZE, ENV_COLLATION = 1, 2, 4, 7
 ENV_BEGIN, ENV_COMMIT, ENV_ROLLBACK, ENV_RESET = 8, 9, 10, 18
 
 # Commands named in the CurCmd of a DONE
-CMD_SELECT, CMD_INSERT, CMD_DELETE, CMD_UPDATE, CMD_EXECUTE = 0xC1, 0xC3, 0xC4, 0xC5, 0xE0
+CMD_SELECT, CMD_INSERT, CMD_UPDATE, CMD_EXECUTE = 0xC1, 0xC3, 0xC5, 0xE0
 CMD_BEGIN, CMD_COMMIT, CMD_ROLLBACK, CMD_SAVE, CMD_BULK = 0xD4, 0xD5, 0xD2, 0xD3, 0xF0
 CMD_NOTHING = 0xFD
 """Of a batch none of whose statements tells its end."""

@@ -7,7 +7,7 @@ import struct
 from redial_broker.tds import constants as c
 from redial_broker.tds.packets import ProtocolError
 
-VERSION, ENCRYPTION, INSTANCE, THREAD_ID, MARS, TRACE_ID, FEDAUTH = range(7)
+VERSION, ENCRYPTION, INSTANCE, THREAD_ID, MARS = range(5)
 TERMINATOR = 0xFF
 ENCRYPT_OFF, ENCRYPT_ON, ENCRYPT_NOT_SUPPORTED, ENCRYPT_REQUIRED = range(4)
 

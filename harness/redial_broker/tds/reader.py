@@ -6,7 +6,7 @@ import struct
 
 from redial_broker.tds.packets import ProtocolError
 
-_U16, _U32, _I32, _U64 = (struct.Struct(f) for f in ("<H", "<I", "<i", "<Q"))
+_U16, _U32, _U64 = (struct.Struct(f) for f in ("<H", "<I", "<Q"))
 
 
 class Reader:
@@ -46,10 +46,6 @@ class Reader:
     def u32(self) -> int:
         """Four bytes, little-endian."""
         return self._number(_U32)
-
-    def i32(self) -> int:
-        """Four bytes, little-endian, signed."""
-        return self._number(_I32)
 
     def u64(self) -> int:
         """Eight bytes, little-endian."""

@@ -9,6 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from redial.config import Config, load
+from redial.deploy.apply import installation
 from redial.paths import CONFIGS
 from redial.render import render
 from redial.render.quoting import literal, quote_name
@@ -45,8 +46,10 @@ def deployed(config: Config) -> tuple[Instance, Session]:
     session = instance.connect("master")
     _checked(session, "CREATE DATABASE bench;")
     session = instance.connect("bench")
-    for batch in split_batches(render(config)["redial.sql"]):
-        _checked(session, batch.sql)
+    files = render(config)
+    for name in installation(files):
+        for batch in split_batches(files[name]):
+            _checked(session, batch.sql)
     return instance, session
 
 

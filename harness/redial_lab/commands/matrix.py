@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from redial.cli.errors import UserError, command
 from redial_lab.commands import clone
 
@@ -17,14 +19,21 @@ def matrix(
     workers: int = 2,
     again: bool = False,
     defaults: bool = False,
+    show: str = "",
+    out: str = "",
 ) -> int:
-    """Search what is missing and print each cell's verdict; 1 when the page is wrong (check)."""
+    """Search what is missing and print each cell's verdict; 1 when the page is wrong (check).
+
+    show: a kept trace, taken again instead; out: a folder for its picture and script.
+    """
     clone("redial matrix")
     from redial_lab.proof.matrix_command import check as check_page
     from redial_lab.proof.matrix_command import chosen, main
 
     if check:
         return check_page()
+    if show:
+        return shown(show, out)
     if not any(chosen(only)):
         raise UserError(
             f"--only {only}",
@@ -42,3 +51,21 @@ def matrix(
         again=again,
         defaults=defaults,
     )
+
+
+def shown(cause: str, out: str) -> int:
+    """Take a kept trace's steps again and print them; out: folder for picture and script too."""
+    from redial_lab.explore.replay_words import SeedError
+    from redial_lab.proof.matrix_traces import kept
+
+    traces = kept()
+    if cause not in traces:
+        raise UserError(f"--show {cause}", "no such trace is kept", f"one of {', '.join(traces)}")
+    try:
+        found = traces[cause].shown()
+    except SeedError as error:
+        raise UserError(f"--show {cause}", str(error), "invoke matrix --write --traces") from error
+    print(f"{traces[cause].title()}\n\n{found.text}", end="")
+    for path in found.save(Path(out), cause) if out else ():
+        print(f"  {path}")
+    return 0

@@ -23,13 +23,6 @@ def no_deadlock(world: World) -> list[str]:
     return ["deadlock"] if world.instance.engine.locks.deadlocks else []
 
 
-def no_client_victim(world: World) -> list[str]:
-    """No application has been a deadlock's victim, in a finished batch or in one under way."""
-    numbers = {number for results in world.progress.results for one in results for number in one}
-    numbers |= {error.number for sink in world.sinks for error in sink.errors}
-    return ["a sender is the victim"] if DEADLOCK in numbers else []
-
-
 def nothing_left_behind(world: World) -> list[str]:
     """No lock and no open transaction once everything has come to rest."""
     problems = []

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redial_broker.engine.kernel import Engine
-    from redial_broker.engine.needs import LockKey
     from redial_broker.exec.machine import Machine
     from redial_broker.exec.server import Server
     from redial_broker.instance.defects import Defects
@@ -432,25 +431,3 @@ class World:
             short = " ".join(text.split())
             return f"{procedure.split('.')[-1]} line {line}: {short[:90]}"
         return "starts"
-
-    def locks_of(self, session: Session) -> str:
-        """What a session holds and waits for, in one line."""
-        held = []
-        if session.transaction is not None:
-            held = [
-                f"{mode} {describe_resource(key)}"
-                for key, mode in session.transaction.locks.items()
-                if key[0] != "OBJECT"
-            ]
-        waits = ""
-        if session.wait is not None and session.wait.kind == "lock":
-            wait = session.wait
-            waits = f"; waits for {wait.request.mode} {describe_resource(wait.resource.key)}"
-        return (", ".join(held) or "nothing") + waits
-
-
-def describe_resource(key: LockKey) -> str:
-    """A lock resource for a reader: KEY 720...(value), CONVERSATION_GROUP 8A21..."""
-    if key[0] == "KEY":
-        return f"KEY {key[1] & 0xFFFFFFFF:x}{key[2]}"
-    return f"{key[0]} {str(key[-1])[:8]}"

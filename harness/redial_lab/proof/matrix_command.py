@@ -6,12 +6,11 @@ from fnmatch import fnmatchcase
 
 from rich.console import Console
 
+from redial_lab.proof import matrix_traces
 from redial_lab.proof.matrix import Cell, every_cell
 from redial_lab.proof.matrix_kept import KEPT, ages, kept, same_text
 from redial_lab.proof.matrix_page import PAGE, linked, problems, text
 from redial_lab.proof.matrix_run import run
-from redial_lab.proof.matrix_traces import ages as traces_ages
-from redial_lab.proof.matrix_traces import write_all
 from redial_lab.proof.matrix_verdict import verdict
 from redial_lab.proof.questions import SEARCHES
 
@@ -30,7 +29,7 @@ def check() -> int:
     An older engine alone is nothing wrong."""
     results = kept()
     found = problems(results)
-    print("\n".join([*found, f"{PAGE.name}: {ages(results).verdict()}", traces_ages()]))
+    print("\n".join([*found, f"{PAGE.name}: {ages(results).verdict()}", matrix_traces.ages()]))
     if found:
         print(
             f"{PAGE.name}: wrong, see the {len(found)} lines above. Next: invoke matrix --write --traces"
@@ -48,7 +47,7 @@ def main(
     again: bool = False,
     defaults: bool = False,
 ) -> int:
-    """Search what is missing, in the page's order; 1 when a trace could not be written.
+    """Search what is missing, in the page's order; 1 when a trace could not be found.
 
     limit: at most so many cells and as many searches of questions; below 0: all.
     """
@@ -73,7 +72,7 @@ def main(
         )
         for cell in cells:
             say(f"{cell}: {verdict(cell, results.get(str(cell)))}")
-    failed = write_all(linked(results), results, say, workers) if traces else 0
+    failed = matrix_traces.write_all(linked(results), results, say, workers) if traces else 0
     if write:
         PAGE.write_text(text(results), "utf-8")
         say(

@@ -14,13 +14,15 @@ from redial_broker.engine.switches import SWITCHES
 from redial_lab.explore.search import NOT_COVERED
 from redial_lab.proof.matrix import ISOLATIONS, STORIES, TRANSITIONS, Cell, every_cell, refused
 from redial_lab.proof.matrix_kept import Judged, Told, same_text, stale_search
+from redial_lab.proof.matrix_traces import Replay, kept
 from redial_lab.proof.matrix_verdict import NOT_RUN, STALE, Proof, Verdict, fact_of, proofs, verdict
 from redial_lab.proof.question_model import Question
 from redial_lab.proof.questions import QUESTIONS, SEARCHES, named
 from redial_lab.proof.setups import CALLERS
 
 PAGE = PAGES / "answer-matrix.md"
-LINK = "../../evidence/traces/{}.txt"
+LINK = "#{}"
+"""To a trace's line further down."""
 
 HEAD = """# Answer matrix
 
@@ -41,12 +43,10 @@ what the same searches find in text that is known to be bad.
 
 {legend}
 
-A verdict that is not green links the shortest trace found of it, shared by the cells with the same
-violation, strategy and hint: the first of them is named in the trace's second line. The first of
-each class has a picture and a script for query windows beside it (`.html`, `.sql`:
-[traces](../traces.md)).
-The command at the end of a trace, with `--out FOLDER`, makes all of them of any trace, and the
-script that installs what the windows need.
+A verdict that is not green links the [shortest trace](#traces) found of it, shared by the cells with
+the same violation, strategy and hint; the first of them is named there. `invoke matrix --show TRACE
+--out FOLDER` takes its steps again and writes them as turns, as a picture and as a script for query
+windows ([traces](../traces.md)).
 """
 
 LEGEND = (
@@ -90,6 +90,15 @@ LEGEND = (
     ("not run, stale", "not searched yet, or not since its text changed"),
 )
 
+TRACES = """## Traces
+
+What is kept of each is a word (`evidence/traces.json`): which session takes how many steps, and what
+else happens between them.
+
+| trace | violation | met first in | steps | word |
+|---|---|---|---|---|
+"""
+
 REPEAT = """## Searched with
 
 No seed: every order is searched. Repeat: `invoke matrix --only "CELL"` for cells, such as
@@ -102,8 +111,9 @@ An engine: broker, parser, explorer and claims, as a digest of their code.
 """
 
 
-def text(results: Mapping[str, Judged]) -> str:
-    """The page. Deterministic: the results and the text there is now decide it."""
+def text(results: Mapping[str, Judged], traces: Mapping[str, Replay] | None = None) -> str:
+    """The page. Deterministic: the results and the text there is now decide it. traces: those that
+    are kept."""
     cells = every_cell()
     shared = same_text(cells)
     verdicts = {cell: verdict(cell, results.get(str(shared[cell])), shared[cell]) for cell in cells}
@@ -153,7 +163,8 @@ def text(results: Mapping[str, Judged]) -> str:
                 _faults(name, results),
                 "",
             ]
-    parts += ["## Refused by the configuration", "", _refusals(), "", REPEAT + _commits(results)]
+    parts += ["## Refused by the configuration", "", _refusals(), "", _traces(results, traces)]
+    parts += [REPEAT + _commits(results)]
     return "\n".join(parts)
 
 
@@ -394,6 +405,21 @@ def _refusals() -> str:
     return "\n".join(lines)
 
 
+def _traces(results: Mapping[str, Judged], traces: Mapping[str, Replay] | None) -> str:
+    """What replays each trace that is linked. One that is not kept has no line, so its links are
+    dead."""
+    found = traces if traces is not None else kept()
+    lines = []
+    for cause in linked(results):
+        if one := found.get(cause):
+            where = " under ".join(each for each in (one.proof.cell, one.proof.value) if each)
+            anchor = f'<a id="{cause}"></a>`{cause}`'
+            lines.append(
+                f"| {anchor} | {one.proof.name} | {where} | {one.steps} | `{one.word}` |\n"
+            )
+    return TRACES + "".join(lines)
+
+
 def _commits(results: Mapping[str, Judged]) -> str:
     counts = Counter((judged.commit, judged.engine) for judged in results.values())
     return (
@@ -417,15 +443,10 @@ def linked(results: Mapping[str, Judged]) -> dict[str, Proof]:
 
 
 def problems(results: Mapping[str, Judged], page: Path = PAGE) -> list[str]:
-    """What is wrong with the page: stale, or without a trace it links."""
+    """What is wrong with the page. (A trace that is not kept: mkdocs finds its links dead.)"""
     now = text(results)
     said = page.read_text("utf-8") if page.exists() else ""
     found = [] if said == now else [f"{page.name}: not what the results and the text now say"]
-    found += [
-        f"{page.name}: no file {LINK.format(cause)}"
-        for cause in linked(results)
-        if not (page.parent / LINK.format(cause)).exists()
-    ]
     shared = same_text(every_cell())
     unsaid = [
         str(cell)

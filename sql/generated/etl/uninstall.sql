@@ -94,7 +94,7 @@ BEGIN
             THROW 50140, @message, 1;
         END;
         IF @left = 2
-            THROW 50140, N'What drains configuration etl is not installed, and conversations of schema ''etl'' are open. Nothing was dropped. Next: run redial.sql to its end, then uninstall.sql.', 1;
+            THROW 50140, N'What drains configuration etl is not installed, and conversations of schema ''etl'' are open. Nothing was dropped. Next: deploy to the end, then run uninstall.sql.', 1;
     END;
     /* From here on the gate stays closed; the mark tells the next deployment that it is its own to open. */
     UPDATE [etl].[Setting] SET Value = N'uninstall' WHERE Name = N'deployment.gate';

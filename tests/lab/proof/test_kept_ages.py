@@ -24,7 +24,9 @@ from redial_lab.proof.kept_searches import (
 )
 from redial_lab.proof.matrix import Cell, every_cell
 from redial_lab.proof.matrix_kept import Judged, bounds_digest, essence
+from redial_lab.proof.matrix_traces import Replay, keep
 from redial_lab.proof.matrix_traces import ages as ages_of_traces
+from redial_lab.proof.matrix_verdict import Proof
 
 LOCKS = "redial_broker/engine/locks.py"
 OURS = Cell("single", "never", "two_phase", "updlock", "rc", "autocommit")
@@ -122,7 +124,7 @@ def test_the_check_of_the_matrix_tells_it_and_stays_green(
 ):
     monkeypatch.setattr(matrix_command, "kept", lambda: judged("older"))
     monkeypatch.setattr(matrix_command, "problems", lambda results: list(wrong))
-    monkeypatch.setattr(matrix_command, "traces_ages", lambda: "some traces")
+    monkeypatch.setattr(matrix_command.matrix_traces, "ages", lambda: "some traces")
     monkeypatch.setattr(matrix_kept, "engine_digest", lambda: "today's")
     assert matrix_command.check() == status
     assert capsys.readouterr().out.splitlines() == [
@@ -136,9 +138,9 @@ def test_the_check_of_the_matrix_tells_it_and_stays_green(
 
 
 def test_traces_say_their_engine(tmp_path):
-    (tmp_path / "a.txt").write_text("deadlock\nembedded; T-SQL 12ab; engine beef\n\n 1. x\n")
-    (tmp_path / "b.txt").write_text("deadlock\nembedded; T-SQL 12ab\n\n 1. x\n")
-    assert ages_of_traces("beef", tmp_path) == "2 traces: 1 of this engine, 1 of an older engine"
+    path = tmp_path / "traces.json"
+    keep([Replay(Proof(name, "a.b", ""), "12ab", name, 1, "51") for name in ("beef", "old")], path)
+    assert ages_of_traces("beef", path) == "2 traces: 1 of this engine, 1 of an older engine"
 
 
 # ---------------------------------------------------------------------- the mutants

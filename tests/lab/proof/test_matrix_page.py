@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 
 import pytest
 
-from redial.paths import EVIDENCE
 from redial_broker.engine.switches import SWITCHES, shown
-from redial_lab.proof import matrix_kept
+from redial_lab.commands.matrix import matrix
+from redial_lab.explore.search import ALSO
+from redial_lab.proof import matrix_kept, matrix_page, matrix_traces
 from redial_lab.proof.matrix import Cell, class_of, every_cell
 from redial_lab.proof.matrix_kept import keep, kept
-from redial_lab.proof.matrix_page import PAGE, linked, problems
+from redial_lab.proof.matrix_page import problems
 from redial_lab.proof.matrix_run import searched
+from redial_lab.proof.matrix_verdict import Verdict
 from redial_lab.proof.questions import QUESTIONS, SEARCHES
 
 RESULTS = kept()
+TRACES = matrix_traces.kept()
+WHOLE = "article-updlock-deadlock-of-usp_send-and-usp_senderactivation-a-sender-dies"
 AGAIN = [
     ("single never two_phase updlock rc autocommit", "first", ""),
     ("message never two_phase updlock rcsi trigger", "first", "bad_optimizer=true"),
@@ -41,17 +45,52 @@ def test_results_page_and_traces_belong_together(tmp_path):
     assert path.read_text("utf-8") == matrix_kept.KEPT.read_text("utf-8")
 
     assert [each for each in problems(RESULTS) if not each.startswith("stale: ")] == []
-    links = set(re.findall(r"evidence/traces/([\w-]+)\.txt", PAGE.read_text("utf-8")))
-    found = linked(RESULTS)
-    assert links == found.keys()  # none, where the text of all of them has changed since
 
-    folder = EVIDENCE / "traces"
-    whole = {path.stem for path in folder.glob("*.html")}
-    today = {found[stem].what for stem in whole if stem in found}
-    wanted = {each.what for each in found.values()} - {""}
-    # A stale result has its trace in the folder and no link.
-    assert today == wanted if whole <= found.keys() else today <= wanted
-    assert all("explorer" in (folder / f"{stem}.sql").read_text("utf-8") for stem in whole)
+
+def test_a_link_leads_to_the_line_of_a_kept_trace_and_to_nowhere_without_one(monkeypatch):
+    """Dead, mkdocs fails on it (``invoke check``)."""
+    proof = TRACES[WHOLE].proof
+    said = Verdict("violated", (("deadlocks", proof),))
+    monkeypatch.setattr(matrix_page, "linked", lambda results: {WHOLE: proof})
+    monkeypatch.setattr(matrix_page, "verdict", lambda *_, **__: said)
+    for traces, lines in ((TRACES, 1), ({}, 0)):
+        page = matrix_page.text(RESULTS, traces)
+        assert f"[deadlocks](#{WHOLE})" in page
+        assert page.count(f'<a id="{WHOLE}"></a>') == lines
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize("cause", TRACES)
+def test_a_kept_word_meets_its_violation_again(cause):
+    """Next, where it fails or is skipped: `invoke matrix --write --traces`."""
+    trace = TRACES[cause]
+    assert trace.proof.cause == cause
+    if trace.stale():
+        pytest.skip(f"{cause}: its text has changed since it was found")
+    _, violation = trace.met()
+    assert trace.proof.name in violation.name.split(ALSO)
+    assert len(violation.path) == trace.steps
+
+
+def test_turns_picture_and_script_are_made_of_a_kept_word(tmp_path, capsys):
+    if TRACES[WHOLE].stale():
+        pytest.skip(f"{WHOLE}: its text has changed since it was found")
+    matrix(show=WHOLE, out=str(tmp_path))
+    told = capsys.readouterr().out
+    assert TRACES[WHOLE].proof.name in told and f"replay: {TRACES[WHOLE].word}@" in told
+    suffixes = {path.suffix: path.read_text("utf-8") for path in tmp_path.glob(f"{WHOLE}.*")}
+    assert suffixes.keys() == {".txt", ".html", ".sql"} and "explorer.Turn" in suffixes[".sql"]
+
+
+def test_a_word_that_is_no_path_any_more_says_what_to_do(monkeypatch, capsys):
+    broken = {WHOLE: replace(TRACES[WHOLE], word="51.ssb:9")}
+    monkeypatch.setattr(matrix_traces, "kept", lambda: broken)
+    for cause in (WHOLE, "no-such"):
+        with pytest.raises(SystemExit):
+            matrix(show=cause)
+    told = capsys.readouterr().err
+    assert "no ssb:9 is possible there" in told and "invoke matrix --write --traces" in told
+    assert "no such trace is kept" in told
 
 
 def test_every_answer_is_what_its_searches_found():

@@ -9,7 +9,8 @@ from tests.product.sql.catalog import difference as differences
 AT_REST = {
     "all objects": "SELECT SCHEMA_NAME(schema_id), name, type FROM sys.objects",
     "all permissions": "SELECT class_desc, permission_name, state_desc, "
-    "USER_NAME(grantee_principal_id), major_id FROM sys.database_permissions",
+    "USER_NAME(grantee_principal_id), CASE class WHEN 1 THEN OBJECT_NAME(major_id) WHEN 6 THEN "
+    "TYPE_NAME(major_id) ELSE CONVERT(nvarchar(20), major_id) END FROM sys.database_permissions",
     "endpoints": "SELECT state, is_initiator FROM sys.conversation_endpoints",
     "transmission": "SELECT message_type_name FROM sys.transmission_queue",
     "logins": "SELECT name, type FROM sys.server_principals",

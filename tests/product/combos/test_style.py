@@ -11,6 +11,7 @@ from redial.cli.configs import chosen, load_named
 from redial.config.variants import EXTRAS, listing
 from redial.paths import DOCS
 from tests.installed import rendered
+from tests.product.sql.bare import FILE
 
 from ..texts import code
 
@@ -53,7 +54,7 @@ def scripts() -> dict[str, str]:
     found: dict[str, str] = {}
     for config in configs:
         for name, text in rendered(config).items():
-            if name.endswith(".sql") and name != "redial.sql":
+            if name.endswith(".sql") and not FILE.fullmatch(name):
                 plain = re.sub(
                     rf"//redial/{config.name}|{config.name}",
                     "combo",

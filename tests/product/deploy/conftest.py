@@ -14,6 +14,7 @@ import pytest
 
 from redial.cli.deploy import deploy
 from redial.deploy import connect_odbc
+from redial.render.modules import CONTENTS, FINISH, places_in
 from redial.render.renderer import SUMS
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
@@ -47,12 +48,14 @@ def logged_in_as(server: str, login: str, password: str) -> str:
 
 def another_revision(folder: Path, module: str) -> Path:
     """Make the files in a folder those of a later revision, in which one procedure says more."""
-    [file] = folder.glob(f"*_{module}.procedure.sql")
-    file.write_text(
-        file.read_text("utf-8").replace("SET NOCOUNT ON;", "SET NOCOUNT ON; /* later */", 1),
-        "utf-8",
-    )
-    said = folder / "90_deployment.data.sql"
+    places = places_in((folder / CONTENTS).read_text("utf-8"))
+    [place] = [one for name, one in places.items() if f"_{module}.procedure." in name]
+    file = folder / place.file
+    lines = file.read_text("utf-8").split("\n")
+    at = next(n for n, line in enumerate(lines) if n > place.first and "SET NOCOUNT ON;" in line)
+    lines[at] = lines[at].replace("SET NOCOUNT ON;", "SET NOCOUNT ON; /* later */", 1)
+    file.write_text("\n".join(lines), "utf-8")
+    said = folder / FINISH
     said.write_text(re.sub(r"[0-9a-f]{64}", "ab" * 32, said.read_text("utf-8")), "utf-8")
     return summed(folder)
 

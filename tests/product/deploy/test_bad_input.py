@@ -205,7 +205,7 @@ def test_a_session_that_is_killed_in_mid_deploy_is_named_and_the_next_one_finish
     with pytest.raises(Exception) as stopped:
         apply(SHIPPED, connect_odbc(site.server), killed)
     told = explained(stopped.value) or ""
-    assert "60_services" in told and "run the same command again" in told
+    assert "1_core.sql:" in told and "run the same command again" in told
     assert status_of(deploy, server=site.server) == 0
 
 

@@ -11,6 +11,7 @@ from redial.render import render
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
 from redial_broker.exec.ddl.probing import unprobed
+from tests.installed import rendered
 
 pytestmark = pytest.mark.driver
 AUDIT = load(CONFIGS / "audit.toml")
@@ -137,8 +138,10 @@ def test_a_failing_batch_names_file_line_and_the_servers_message(connect):
         )
     with pytest.raises(DeployError) as caught:
         apply(AUDIT, connect)
-    assert caught.value.file == "30_Landing.table.sql"
-    assert caught.value.line == 4
+    assert caught.value.file == "1_core.sql"
+    text = rendered(AUDIT)["1_core.sql"].split("\n")
+    at = text.index("    CREATE TABLE [audit].[Landing]")
+    assert at - 20 < caught.value.line <= at  # the first line of the batch
     assert caught.value.number == 2714
 
 

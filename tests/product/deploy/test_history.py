@@ -107,15 +107,14 @@ def test_a_failure_is_written_down_with_its_reason_and_the_next_attempt_goes_on(
     installed, later, capsys
 ):
     files = read(later)
-    [file] = later.glob("*usp_LogError.procedure.sql")
-    files[file.name] = "THROW 51000, N'no more', 1;\nGO\n"
+    files["70_usp_LogError.procedure.sql"] = "THROW 51000, N'no more', 1;\nGO\n"
     said = kept.Story("deploy", "cd" * 32)
     with pytest.raises(Exception, match="no more"):
         apply(AUDIT, connect_odbc(installed), files=files, story=said)
     [_, (outcome, message)] = run(
         installed, "SELECT Outcome, Message FROM audit.DeploymentAttempt ORDER BY AttemptId;"
     )
-    assert outcome == "failed" and "usp_LogError" in message and "51000: no more" in message
+    assert outcome == "failed" and "1_core.sql:" in message and "51000: no more" in message
     capsys.readouterr()
     assert status_of(deploy, server=installed) == NOTHING
     assert status_of(history, server=installed) == NOTHING
@@ -151,7 +150,7 @@ def test_only_the_last_ones_are_kept(installed):
     with closing(connect_odbc(installed)()) as connection:
         connection.autocommit = True
         files = {"90_deployment.data.sql": ""}
-        text = (GENERATED / "audit" / "90_deployment.data.sql").read_text("utf-8")
+        text = read(GENERATED / "audit")["90_deployment.data.sql"]
         for number in range(kept.KEPT_TEXTS + 3):
             files["90_deployment.data.sql"] = re.sub(r"[0-9a-f]{64}", f"{number:064x}", text)
             kept.keep(connection, "audit", files)

@@ -17,7 +17,7 @@ from .conftest import run, status_of
 
 pytestmark = pytest.mark.driver
 REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
-PLACES = ["30_Setting", "50_queues", "74_05_usp_SenderActivation", "90_deployment"]
+PLACES = ["28_Setting", "50_queues", "74_05_usp_SenderActivation", "90_deployment"]
 
 
 def killed_at(server: str, name: str) -> int:

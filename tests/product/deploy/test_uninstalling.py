@@ -27,7 +27,7 @@ def test_without_the_name_only_the_plan_is_shown(site, capsys):
     said = capsys.readouterr().out
     assert "uninstall: configuration audit, database site on embedded broker" in said
     assert "2 queue" in said and "2 service" in said and "1 contract" in said
-    assert "keeps    3 role, 1 schema, 18 table, 1 user" in said
+    assert "keeps    3 role, 1 schema, 17 table, 1 user" in said
     assert "keeps    rows: 1 DeadLetter" in said and "not ours, stays: table Mine" in said
     assert "Next: redial uninstall --config audit --yes audit\n" in said
     # 1. with the data, what is lost, and the words that lose it

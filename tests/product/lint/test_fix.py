@@ -5,16 +5,17 @@ a mess of first; ``mended`` itself compares our own trees and refuses."""
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from functools import cache
 
 import pytest
+
+from tests.installed import committed
 
 pytest.importorskip("sqlfluff", reason="sqlfluff is not installed: pip install '.[lint]'")
 
 from redial.lint.oracle import OracleAbsent, normal_form
 from redial.lint.seeds import seeds
 from redial.lint.style import FIXABLE, FixRefused, linter, mended
-from redial.paths import GENERATED
 from redial_lab.pages.coverage.examples import more, script, surface
 from tests.sampling import full
 
@@ -24,14 +25,14 @@ from .untidy import untidied
 GROUP = 100
 
 
-def rendered() -> dict[str, Path]:
-    """Every rendered file that is not the sum of others, the shortest first; of a second
-    configuration only the objects the ones before do not have."""
-    found: dict[str, Path] = {}
-    for path in sorted(GENERATED.rglob("*.sql")):
-        if path.name != "redial.sql":
-            found.setdefault(re.sub(r"^(\d\d_)+", "", path.name), path)
-    return dict(sorted(found.items(), key=lambda item: item[1].stat().st_size))
+@cache
+def rendered() -> dict[str, str]:
+    """Every part and script that is rendered, the shortest first; of a second configuration only the
+    objects the ones before do not have."""
+    found: dict[str, str] = {}
+    for name, text in committed().items():
+        found.setdefault(re.sub(r"^(\d\d_)+", "", name.split(" ")[1]), text)
+    return dict(sorted(found.items(), key=lambda item: len(item[1])))
 
 
 def corpus() -> list[list[str]]:
@@ -77,9 +78,9 @@ def proven(scripts: list[str], name: str, using) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.sampled(every=100, last=False)
-@pytest.mark.parametrize("path", rendered().values(), ids=rendered())
-def test_a_rendered_file_says_the_same_after_fix(path, using):
-    proven([path.read_text(encoding="utf-8")], path.name, using)
+@pytest.mark.parametrize("name", rendered())
+def test_a_rendered_part_says_the_same_after_fix(name, using):
+    proven([rendered()[name]], name, using)
 
 
 @pytest.mark.oracle

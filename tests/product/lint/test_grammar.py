@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import cache
 
 import pytest
+
+from tests.installed import committed
 
 pytest.importorskip("sqlfluff", reason="sqlfluff is not installed: pip install '.[lint]'")
 
@@ -14,7 +16,7 @@ from redial.config import load
 from redial.lint import plugin
 from redial.lint.plugin import conversations, definitions, grammar, keys
 from redial.lint.seeds import seeds
-from redial.paths import CONFIGS, GENERATED, SQL
+from redial.paths import CONFIGS, SQL
 from redial.render import comparator_names, render
 from redial_lab.pages.coverage.examples import lists, more, script, surface
 from tests.sampling import full
@@ -65,20 +67,17 @@ def unparsed(using, sql: str) -> list[str]:
     return [str(one)[:200] for one in using.parse_string(sql).violations]
 
 
-def rendered() -> dict[str, Path]:
-    """Every rendered file by what is in it, the shortest first; redial.sql is the others one after
-    the other."""
-    files = sorted(GENERATED.rglob("*.sql"))
-    texts = {path.read_text(encoding="utf-8"): path for path in reversed(files)}
-    shortest = sorted(texts, key=len)
-    found = {f"{texts[text].parent.name} {texts[text].name}": texts[text] for text in shortest}
-    return {name: path for name, path in found.items() if path.name != "redial.sql"}
+@cache
+def rendered() -> dict[str, str]:
+    """Every part and script that is rendered, each text once, the shortest first."""
+    texts = {text: name for name, text in reversed(committed().items())}
+    return {texts[text]: text for text in sorted(texts, key=len)}
 
 
 @pytest.mark.sampled(every=60, last=False)
-@pytest.mark.parametrize("path", rendered().values(), ids=rendered())
-def test_a_rendered_file_parses(raw, path):
-    assert unparsed(raw, path.read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("name", rendered())
+def test_a_rendered_part_parses(raw, name):
+    assert unparsed(raw, rendered()[name]) == []
 
 
 @pytest.mark.sampled(every=6, last=False)

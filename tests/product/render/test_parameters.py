@@ -23,7 +23,7 @@ Heads = dict[str, tuple[str, ...]]
 def read(config: Config) -> tuple[tuple[tuple[str, str], ...], Heads]:
     """The choices that drain, and what each procedure takes."""
     files = {name: text for name, text in render(config).items() if name[:2].isdigit()}
-    guard = next(text for name, text in files.items() if name.startswith("38_"))
+    guard = next(text for name, text in files.items() if name.startswith("29_"))
     heads = {
         found[1]: tuple(PARAMETER.findall(found[2]))
         for text in files.values()

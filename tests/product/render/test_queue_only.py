@@ -54,7 +54,7 @@ def digest(config: Config) -> str:
     """Of the files that were frozen, without the version of what made them."""
     parts = [
         f"{name}\n{text}"
-        for name, text in render(config, mutant="queue_only").items()
+        for name, text in sorted(render(config, mutant="queue_only").items())
         if name.rsplit("/")[-1].split(".")[0] in OBJECTS
     ]
     return hashlib.sha256(

@@ -151,8 +151,11 @@ OTHERS = {
 
 
 def variants():
-    """The files of sql/configs, then one configuration for each key they do not show."""
-    yield from (pytest.param(load(path), id=path.stem) for path in CONFIGS)
+    """The files of sql/configs with every module, then one configuration for each key they do not show."""
+    for path in CONFIGS:
+        data = load(path).model_dump(by_alias=True, mode="json")
+        data["modules"]["pieces"] = True
+        yield pytest.param(Config.model_validate(data), id=path.stem)
     for key, recycle in OTHERS.items():
         data = small_config().model_dump(by_alias=True, mode="json")
         data["conversation"] |= {"key": key, "recycle": recycle}

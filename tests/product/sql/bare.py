@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from redial.config import Config
+from redial.deploy.apply import installation as in_order
 from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
@@ -12,6 +15,8 @@ from tests.installed import batches, borrow, key_of, rendered
 from . import catalog
 from .lab import AUDIT, Client, Lab
 
+FILE = re.compile(r"\d_\w+\.sql")
+"""A file of an installation: 1_core.sql."""
 MAY_LOSE = "EXECUTE sys.sp_set_session_context N'redial.purge_rows', 1000000;"
 """What purge_data.sql asks for before it drops rows."""
 
@@ -42,12 +47,13 @@ def second(config: Config = AUDIT, **sections: object) -> Config:
 def installation(config: Config) -> list[str]:
     """The batches of the parts, in order, as redial deploy sends them."""
     files = rendered(config)
-    return [sql for name in files if name[:2].isdigit() for sql in batches(files[name])]
+    return [sql for name in in_order(files) for sql in batches(files[name])]
 
 
 def installer(config: Config) -> list[str]:
-    """The one batch of redial.sql."""
-    return list(batches(rendered(config)["redial.sql"]))
+    """The batches of the files of a folder, in order, as sqlcmd sends them."""
+    files = rendered(config)
+    return [sql for name in files if FILE.fullmatch(name) for sql in batches(files[name])]
 
 
 def removal(config: Config, purge: bool = True) -> list[str]:

@@ -15,6 +15,7 @@ from tests.installed import rendered, split
 from tests.product.deploy.inside import Connection
 
 from .agent import AGENT, Agent, jobs, run
+from .bare import installer
 from .lab import Lab, configured
 
 CONFIG = configured(
@@ -166,7 +167,8 @@ def test_where_there_is_no_agent_verify_asks_for_no_job():
 def test_a_name_that_was_cut_for_a_long_name_of_the_database_is_known_as_ours(agent):
     long = "d" * 110
     agent.sa.execute(f"CREATE DATABASE [{long}]; USE [{long}];")
-    run(agent, rendered(CONFIG)["redial.sql"])
+    for sql in installer(CONFIG):
+        run(agent, sql)
     assert all(len(name) == 128 for name in jobs(agent) if "ddd" in name)
     before = jobs(agent)
     run(agent, rendered(configured())[CLEANUP])

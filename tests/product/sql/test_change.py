@@ -287,7 +287,7 @@ def test_a_gate_a_deployment_has_closed_is_opened_by_a_deployment_only(bare):
     ((advice,),) = [
         row[4:5] for row in bare.rows("EXECUTE audit.usp_Health;") if row[1] == "gate closed"
     ]
-    assert "runs redial.sql again" in advice
+    assert "does so again" in advice
     bare.deploy(APPLICATION)
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(True,)]
 

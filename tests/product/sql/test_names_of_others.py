@@ -147,7 +147,7 @@ def test_every_table_type_and_queue_is_marked_as_it_is_made():
     assert bare.rows(UNMARKED) == []
     assert bare.rows("SELECT COUNT(*) FROM sys.extended_properties WHERE class = 6;") == [(2,)]
     for name, text in rendered(AUDIT).items():
-        for batch in split(text) if name != "redial.sql" else ():
+        for batch in split(text):
             made = re.findall(r"^\s+CREATE (TABLE|TYPE|QUEUE) (?!#)", batch.sql, re.M)
             assert MARKED.findall(batch.sql) == made
 
@@ -169,7 +169,13 @@ def test_what_only_one_choice_needs_is_ours_too():
 
 def test_a_row_count_set_in_the_window_cuts_no_list_of_what_to_mark_or_to_drop():
     """SSMS has an option for it, and it outlives a batch (F-331); the embedded broker has none."""
-    for script in ("redial.sql", "uninstall.sql", "purge_data.sql"):
+    for script in (
+        "0_preflight.sql",
+        "1_core.sql",
+        "9_finish.sql",
+        "uninstall.sql",
+        "purge_data.sql",
+    ):
         text = rendered(AUDIT)[script]
         assert "\nSET ROWCOUNT 0; " in text[: text.index("DECLARE ")], script
 

@@ -20,6 +20,7 @@ from .bare import Bare, another, installation, installer
 from .lab import AUDIT, Client
 
 NAMES = chosen(None)
+LAST_STATE = 127
 
 
 def database(bare: Bare) -> Database:
@@ -27,9 +28,14 @@ def database(bare: Bare) -> Database:
 
 
 def everything(bare: Bare, config: Config) -> list[int]:
-    """redial.sql, as any tool sends it. The numbers of all errors."""
+    """The files as sqlcmd sends them, which ends at an error of state 127. The numbers of all errors."""
+    found: list[int] = []
     with unprobed(bare.instance.server):
-        return [number for sql in installer(config) for number in bare.attempt(sql)]
+        for sql in installer(config):
+            found += bare.attempt(sql)
+            if any(error.state == LAST_STATE for error in bare.sa.errors):
+                break
+    return found
 
 
 def refusal(bare: Bare, config: Config = AUDIT) -> tuple[int, str]:
@@ -178,7 +184,7 @@ def test_a_database_that_cannot_take_it_is_refused_with_the_statement_that_helps
 
 @pytest.mark.parametrize("arrange", [open_transaction, implicit_transactions])
 def test_a_transaction_in_which_the_broker_cannot_be_switched_on_is_refused(arrange):
-    """redial.sql refuses every open transaction (50228); batch by batch the server said 226."""
+    """The files refuse every open transaction (50228); batch by batch the server said 226."""
     bare = Bare()
     arrange(bare)
     assert bare.stops(installation(AUDIT)) == 50224

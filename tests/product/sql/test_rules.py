@@ -266,8 +266,6 @@ def test_the_application_is_granted_the_ways_to_send_and_nothing_else():
         "GRANT EXECUTE ON OBJECT::[audit].[usp_SendBatch] TO [audit_sender]",
         "GRANT EXECUTE ON TYPE::[audit].[MessageBatch] TO [audit_sender]",
         "GRANT SELECT, INSERT ON OBJECT::[audit].[Outbox] TO [audit_sender]",
-        "GRANT EXECUTE ON OBJECT::[audit].[usp_BeginPartition] TO [audit_sender]",
-        "GRANT EXECUTE ON OBJECT::[audit].[usp_EndPartition] TO [audit_sender]",
     ]
 
 

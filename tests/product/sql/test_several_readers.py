@@ -10,8 +10,8 @@ are inside their transactions at the same moment when it opens.
 import pytest
 
 from redial_broker.exec import trouble
-from tests.installed import rendered, split
 
+from .bare import installer
 from .lab import Client, Lab, configured, send
 
 READ = "EXECUTE audit.usp_TargetActivation;"
@@ -218,8 +218,8 @@ def test_six_readers_that_become_four_count_again_and_health_knows_what_is_meant
     assert any("differs" in row[1] for row in lab.rows("EXECUTE audit.usp_Health;"))
     lab.sa.execute("EXECUTE audit.usp_StartQueue @reason = N'as configured', @WhatIf = 0;")
     assert lab.rows(handled + "N'TargetQueue';") == [(False,)]
-    for batch in split(rendered(configured())["redial.sql"]):
-        lab.sa.execute(batch.sql)
+    for sql in installer(configured()):
+        lab.sa.execute(sql)
     assert lab.rows(handled + "N'TargetQueue';") == [(True,)]
 
 

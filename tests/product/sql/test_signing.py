@@ -10,6 +10,7 @@ import re
 import pytest
 
 from redial.config.choices import Signing
+from redial.deploy.apply import installation as in_order
 from redial.render import signed_modules
 from tests.installed import rendered, split
 
@@ -34,9 +35,10 @@ def lab() -> Lab:
 
 def deploy(lab: Lab, config=SIGNING, until: str = "99") -> list[int]:
     """Install over what is there, parts below ``until``; the numbers of errors, as sqlcmd -b."""
-    for name, text in rendered(config).items():
-        if name[:2].isdigit() and name[:2] < until:
-            for batch in split(text):
+    files = rendered(config)
+    for name in in_order(files):
+        if name[:2] < until:
+            for batch in split(files[name]):
                 lab.sa.submit(batch.sql)
                 if lab.sa.errors:
                     return [error.number for error in lab.sa.errors]

@@ -13,7 +13,7 @@ from redial.paths import TEMPLATES
 from redial.render import render
 from tests.installed import batches, rendered
 
-from .bare import Bare
+from .bare import FILE, Bare
 from .lab import AUDIT, Client, Lab, configured, send
 from .test_ownership import HOSTILE
 
@@ -413,7 +413,7 @@ def test_whatever_is_missing_is_said_and_the_rest_is_reported(lab, what):
     told = {row[2]: row[3:5] for row in report if row[1] == "not looked at"}
     assert set(told) == parts
     for figure, advice in told.values():
-        assert figure.startswith("error ") and "redial.sql" in advice
+        assert figure.startswith("error ") and "whoever deploys does so again" in advice
     assert "gate closed" in {row[1] for row in report}
     assert "version" in {row[1] for row in report}
 
@@ -459,10 +459,11 @@ def test_a_migration_that_was_not_applied_is_found(tmp_path):
         "INSERT INTO {{ own('Migration') }} (Number, Name) VALUES (1, N'Extra');\nGO\n"
     )
     bare = Bare()
-    bare.run(list(batches(render(AUDIT, tmp_path)["redial.sql"])))
+    files = render(AUDIT, tmp_path)
+    bare.run([sql for name in files if FILE.fullmatch(name) for sql in batches(files[name])])
     assert "migration missing" not in {row[1] for row in bare.rows(HEALTH)}
     bare.run(["DELETE FROM audit.Migration;"])
     ((priority, advice, statement),) = [
         (row[0], row[4], row[5]) for row in bare.rows(HEALTH) if row[1] == "migration missing"
     ]
-    assert priority == 10 and "redial.sql" in advice and statement is None
+    assert priority == 10 and "whoever deploys does so again" in advice and statement is None

@@ -143,7 +143,7 @@ def test_wrong_inputs_are_named_together_and_a_transaction_is_refused(lab):
 
 
 def test_old_log_rows_go_and_those_of_live_dialogs_stay():
-    lab = Lab(configured(retention={"log_days": 0}))
+    lab = Lab(configured(retention={"log_days": 0}, modules={"retention": True}))
     first, second = Client(lab), Client(lab)
     first.execute(send("0x01"))
     lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")

@@ -285,7 +285,7 @@ def test_a_larger_pool_gets_the_slots_that_are_missing(lab):
 
 
 def test_a_smaller_pool_has_closed_and_dropped_what_is_beyond_it(lab):
-    """The size of a pool drains nothing (38_change): the slots that stay go on."""
+    """The size of a pool drains nothing (29_change): the slots that stay go on."""
     for holder in busy(lab, 3):
         holder.execute("COMMIT;")
     deploy(lab, 1)

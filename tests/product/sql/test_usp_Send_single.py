@@ -5,6 +5,7 @@ import pytest
 from redial_broker.exec.objects import SYSTEM_VIEWS
 from tests.installed import rendered, split
 
+from .bare import installer
 from .lab import Client, Lab, configured, send
 
 OPEN = (
@@ -61,8 +62,8 @@ def test_the_dialog_of_an_installation_without_copies_is_drained_and_another_beg
         "DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
         "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;"
     )
-    for batch in split(rendered(lab.config)["redial.sql"]):
-        lab.sa.submit(batch.sql)
+    for sql in installer(lab.config):
+        lab.sa.submit(sql)
         lab.advance(5)
         assert lab.sa.out.finished and not lab.sa.errors
     client.execute(send("0x02"))

@@ -37,14 +37,18 @@ appender.file.layout.pattern = %p %c: %m%n%ex
 WRONG, TOKEN, REFUSED, KEPT = "Wr0ng-Passw0rd", "T0ken-of-Entra", "0dbc-of-Frame", "0dbc-of-SQL"
 KEEPING = re.compile(r"(?m)^spark\.sql\.redaction\.string\.regex (.+)$")
 """The setting of docs/spark.md."""
+SILENT = re.compile(r"(?m)^(logger\.connect\.name = (.+)\n.+)$")
+"""And its two lines for the log of a Connect server."""
 
 
-def run(folder: Path, steps: list, environment: dict[str, str], **settings: str) -> dict[str, str]:
+def run(
+    folder: Path, steps: list, environment: dict[str, str], log: str = "", **settings: str
+) -> dict[str, str]:
     """What the job's steps said, and all that is in its folder, by name."""
     if why := missing():
         pytest.skip(why)
     (folder / "events").mkdir(parents=True)
-    (folder / "log4j2.properties").write_text(LOG4J.format(folder=folder))
+    (folder / "log4j2.properties").write_text(LOG4J.format(folder=folder) + log)
     given = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": (folder / "events").as_uri(),
@@ -129,7 +133,8 @@ def test_no_secret_is_in_what_spark_keeps_or_shows(lab, tmp_path):
 @pytest.mark.parametrize("hiding", [False, True], ids=["by itself", "with the setting"])
 def test_spark_connect_keeps_every_option_but_not_what_is_elsewhere(lab, tmp_path, hiding):
     """Unless it is told what to hide: the setting is the page's."""
-    (setting,) = KEEPING.findall((Path(ROOT) / "docs" / "spark.md").read_text(encoding="utf-8"))
+    page = (Path(ROOT) / "docs" / "spark.md").read_text(encoding="utf-8")
+    (setting,), ((lines, logger),) = KEEPING.findall(page), SILENT.findall(page)
     right = lab.options()["password"]
     elsewhere = {k: v for k, v in lab.options().items() if k != "password"}
     elsewhere |= {"passwordFrom": "env:OF_THE_LAB"}
@@ -141,10 +146,13 @@ def test_spark_connect_keeps_every_option_but_not_what_is_elsewhere(lab, tmp_pat
     # SPARK_TESTING: a free port for its server, instead of one that may be in use.
     environment = {"OF_THE_LAB": right, "SPARK_TESTING": "1"}
     remote = {"spark.remote": "local[2]"}
-    texts = run(tmp_path / "first", steps, environment, **remote, **settings)
+    log = lines if hiding else ""
+    texts = run(tmp_path / "first", steps, environment, log, **remote, **settings)
     assert not [name for name, text in texts.items() if "ERROR" in text and name[0].isdigit()]
     assert "SparkListenerConnectOperationStarted" in joined(texts, "events")
     assert places(texts, right) == []
+    # It prints the plan of what was not let go when its session ends: how slow the machine is decides.
+    assert (f"INFO {logger}:" in texts["driver.log"]) != hiding
     if not hiding:
         kept = run(tmp_path / "second", [("frame", lab.options())], environment, **remote)
-        assert {name.split("/")[0] for name in places(kept, right)} == {"events"}
+        assert {name.split("/")[0] for name in places(kept, right)} - {"driver.log"} == {"events"}

@@ -39,6 +39,7 @@ class RedialTemplater(JinjaTemplater):
             for path in TEMPLATES.rglob("*.sql.j2")
         )
         environment.globals["known"] = environment.globals["installed"]
+        environment.globals["of_core"] = environment.globals["installed"]
         return environment
 
     def _get_env_context(
@@ -49,7 +50,7 @@ class RedialTemplater(JinjaTemplater):
         template = path.read_text(encoding="utf-8") if path.is_file() else ""
         stand_in = environment_for(template, load(self._config_file(config)))
         values = stand_in.globals if stand_in else {}
-        names = {name: env.globals[name] for name in ("installed", "known")}
+        names = {name: env.globals[name] for name in ("installed", "known", "of_core")}
         return context | env.globals | values | names | {"content_hash": CONTENT_HASH}
 
     def _config_file(self, config: FluffConfig | None) -> Path:

@@ -87,8 +87,3 @@ def view_target(
         names = [column.name for column in source.columns if column.identity is None]
     source = binder.written(leaf, source, chosen(source, names, node, context))
     return target_of(source, node, context)
-
-
-def old_row(target: Target) -> Any:
-    """(session, variables, key) -> the base row at a key that was read with an update lock."""
-    return lambda session, variables, key: target.at(variables).rows.entries[key]

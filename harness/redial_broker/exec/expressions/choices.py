@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
@@ -11,7 +10,7 @@ from redial_broker.engine.errors import SqlError
 from redial_broker.engine.types import INT, SqlType
 from redial_broker.exec.conversion import common_type, compile_assignment_conversion
 from redial_broker.exec.expressions.comparison import compare
-from redial_broker.exec.expressions.expr import Expr, closure, constant, fold, null
+from redial_broker.exec.expressions.expr import Expr, closure, fold, null
 from redial_broker.exec.expressions.operands import converted
 from redial_broker.exec.expressions.registry import (
     compile_condition,
@@ -177,8 +176,3 @@ def choose(index: Expr, items: Sequence[Expr]) -> Expr:
         return fns[position - 1](session, variables, row)
 
     return Expr(run, of, **_collation_of(parts))
-
-
-def typed_null(of: SqlType) -> Expr:
-    """NULL of a known type."""
-    return replace(constant(None, of), literal=True)

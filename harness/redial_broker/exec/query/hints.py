@@ -68,11 +68,6 @@ class Hints:
     columns: tuple[str, ...] = ()
     """Those FORCESEEK (index (columns)) must search by."""
 
-    @property
-    def locks_for_write(self) -> bool:
-        """True when the reference takes U or X locks although it only reads."""
-        return bool(self.names & _WRITES)
-
 
 NO_HINTS = Hints()
 

@@ -193,14 +193,6 @@ def serialize_content(root: etree._Element) -> str:
     return "".join(parts)
 
 
-def serialize_node(item: object) -> str:
-    """One node of a query result as an xml value, without the text that follows it."""
-    if isinstance(item, etree._Element):
-        text: str = etree.tostring(item, encoding="unicode", with_tail=False)
-        return text
-    return escape(str(item), quote=False)
-
-
 def xml_from_text(text: str, *, keep_blanks: bool = False) -> str:
     """The xml value of a character string."""
     _refuse_one_byte(text)

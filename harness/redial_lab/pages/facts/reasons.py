@@ -16,7 +16,7 @@ WHY: dict[str, str] = {
     "F-493": "a client cannot tell THROW from RAISERROR: both are one ERROR token with number and state",
     "F-504": "verify compares behind the first words, and trees instead of texts",
     "F-581": "what the ODBC sqlcmd does at the end of a file: a client's habit, not the server's",
-    "F-584": "where tools nobody read cut a script: clients' habits; redial.sql is one batch",
+    "F-584": "where tools nobody read cut a script: clients' habits; else it is not rendered",
     "F-593": "a warning of 05_preflight and a list of who is in the way: nothing is decided by either",
     # ------------------------------------------------------------------ conversations and messages
     "F-105": "follows from two pages: each target side has its own group, RECEIVE reads one group",

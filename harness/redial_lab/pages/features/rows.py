@@ -177,7 +177,7 @@ ROWS = (
         "RW DK SX ST NS",
         "AP MB JD",
         "Each script can be run again: nothing is dropped that carries rights, tables change by "
-        "numbered migrations, redial.sql stops at the first error even where sqlcmd goes on.",
+        "numbered migrations, each file stops behind the first error even where sqlcmd goes on.",
         "DacFx#338 (a publish turned the broker off)",
         "versions|deploy",
     ),

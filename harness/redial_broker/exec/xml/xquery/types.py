@@ -16,7 +16,7 @@ ONE, OPTIONAL, SOME, MANY = "1", "?", "+", "*"
 _BOUNDS = {ONE: (1, 1), OPTIONAL: (0, 1), SOME: (1, 2), MANY: (0, 2)}
 _OF_BOUNDS = {(1, 1): ONE, (0, 1): OPTIONAL, (1, 2): SOME, (0, 2): MANY, (0, 0): OPTIONAL}
 
-NODE, ITEM, EMPTY = "node", "item", "empty"
+NODE, EMPTY = "node", "empty"
 STRING, BOOLEAN, UNTYPED = "xs:string", "xs:boolean", "xdt:untypedAtomic"
 INTEGER, DECIMAL, DOUBLE, FLOAT = "xs:integer", "xs:decimal", "xs:double", "xs:float"
 BASE64, HEX = "xs:base64Binary", "xs:hexBinary"
