@@ -23,7 +23,7 @@ MODES = ("autocommit", "transaction", "batch")
 def main(server: str, schema: str, key: str | None, mode: str, once: str = "") -> None:
     """Send the lines of standard input."""
     server = os.environ["REDIAL_SERVER"] if server == "-" else server
-    key, kind = (None if key == "-" else key), f"//redial/{schema}/event"
+    key = None if key == "-" else key
 
     def connect():
         return pyodbc.connect(server, autocommit=True, timeout=10)
@@ -45,9 +45,7 @@ def main(server: str, schema: str, key: str | None, mode: str, once: str = "") -
             elif mode == "transaction":
                 transaction(connect, work, repeatable=bool(once))
             else:
-                send_many(
-                    connect, bodies, schema=schema, message_type=kind, key=key, message_ids=ids
-                )
+                send_many(connect, bodies, schema=schema, key=key, message_ids=ids)
             said = "ok", ""
         except (NotSent, MaybeSent) as error:
             word = "unknown" if isinstance(error, MaybeSent) else "failed"

@@ -123,7 +123,7 @@ def send(
 
 
 def send_many(
-    connection: Place, bodies: Sequence[bytes], *, schema: str, message_type: str,
+    connection: Place, bodies: Sequence[bytes], *, schema: str, message_type: str | None = None,
     key: str | None = None, message_ids: Sequence[UUID] | None = None, retry: Retry = RETRY,
 ) -> int:  # fmt: skip
     """Thousands in one round trip, all or none, in this order; how many. docs/bulk.md has more."""

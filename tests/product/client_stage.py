@@ -31,7 +31,7 @@ def connection(connect):
 
 
 def many(place, bodies, schema="audit", **more):
-    return send_many(place, bodies, schema=schema, message_type=f"//redial/{schema}/event", **more)
+    return send_many(place, bodies, schema=schema, **more)
 
 
 def held_slot(stage):

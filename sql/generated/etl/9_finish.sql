@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b5c2a6ca5ac3b789 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'31e8a273d929b815 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -438,8 +438,8 @@ VALUES
     (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_RehearseLanding', 0x04175d63aac7d5e0),
     (N'usp_TakeTurn', 0x8465686109e5320b), (N'usp_TargetActivation', 0x8d6361b2c49ace93),
     (N'vw_DeadLetters', 0xea71a353ce53d44e), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0xcd8e336f3a3572dc),
-    (N'usp_SendMessages', 0xcef8bbbc226682ad), (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4),
+    (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0x162302be56a01366),
+    (N'usp_SendMessages', 0x2895c78cb0babc4f), (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4),
     (N'Outbox_Insert', 0x5153f3a6a9409e74), (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890),
     (N'usp_EndPartition', 0x2d03914584f42217), (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40),
     (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
@@ -487,10 +487,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b5c2a6ca5ac3b789a854e2db72b363a55e1f0da9389fd30b4c360616a431643d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'31e8a273d929b815b7fa7f6d634d50582b5a0ccaa445ae352cd74f91f1f095a9'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'b5c2a6ca5ac3b789a854e2db72b363a55e1f0da9389fd30b4c360616a431643d');
+    VALUES (N'etl', N'0.1.0', N'31e8a273d929b815b7fa7f6d634d50582b5a0ccaa445ae352cd74f91f1f095a9');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
