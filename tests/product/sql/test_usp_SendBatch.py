@@ -8,6 +8,9 @@ import pytest
 
 from tests.product.callers.stage import Stage, keys, row_keys, switched
 
+from .bare import another
+from .lab import AUDIT, Client, Lab
+
 ARGUMENTS = (
     "@fromService = N'//redial/audit/initiator', @toService = N'//redial/audit/target', "
     "@onContract = N'//redial/audit/contract'"
@@ -85,18 +88,19 @@ def test_a_message_that_names_no_type_has_the_only_one():
     stage.is_clean()
 
 
-def test_of_several_message_types_a_batch_guesses_none_either():
-    types = [{"name": name, "validation": "none"} for name in (EVENT, "//redial/audit/note")]
-    t1 = Stage(message_types=types).caller()
-    found = t1.fails(as_json([{"ordinal": 1, "body": "AQ=="}]), 50150)
-    assert "Ordinal 1: MessageType must be one of" in found
-
-
-def test_the_only_type_of_a_batch_keeps_its_rule():
-    types = [{"name": EVENT, "validation": "well_formed_xml"}]
-    t1 = Stage(message_types=types).caller()
-    found = t1.fails(as_json([{"ordinal": 1, "body": "AQ=="}]), 50150)
-    assert "Ordinal 1: MessageBody must be" in found
+@pytest.mark.parametrize(
+    ("types", "found"),
+    [
+        ({EVENT: "none", "//redial/audit/note": "none"}, "Ordinal 1: MessageType must be one of"),
+        ({EVENT: "well_formed_xml"}, "Ordinal 1: MessageBody must be"),
+    ],
+    ids=["of several none is guessed", "the only one keeps its rule"],
+)
+def test_a_message_without_a_type_is_refused_where_that_is_wrong(types, found):
+    named = [{"name": name, "validation": rule} for name, rule in types.items()]
+    client = Client(Lab(another(AUDIT, message_types=named)))
+    assert client.fail(as_json([{"ordinal": 1, "body": "AQ=="}])) == 50150
+    assert found in client.errors[0].text
 
 
 @keys
