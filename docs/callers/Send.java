@@ -89,7 +89,6 @@ public class Send implements AutoCloseable {
 
     private final String url;
     private final String schema;                    // in brackets
-    private final String event;                     // a table's rows name their type
     private final Driver driver;
     private Connection connection;
 
@@ -97,7 +96,6 @@ public class Send implements AutoCloseable {
     Send(String url, String schema) throws SQLException {
         this.url = url;
         this.schema = "[" + schema.replace("]", "]]") + "]";
-        event = "//redial/" + schema + "/event";
         driver = DriverManager.getDriver(url);      // getConnection would put the URL into its error
     }
 
@@ -124,7 +122,7 @@ public class Send implements AutoCloseable {
         rows.addColumnMetadata("MessageKey", Types.NVARCHAR);
         rows.addColumnMetadata("MessageId", Types.CHAR);    // the driver has no GUID in a table
         for (int i = 0; i < bodies.size(); i++)
-            rows.addRow(i, event, bodies.get(i), key,
+            rows.addRow(i, null, bodies.get(i), key,
                     messageIds == null ? null : messageIds.get(i).toString());
         try (PreparedStatement call = prepare(connection, "usp_SendBatch @messages = ?")) {
             call.unwrap(SQLServerPreparedStatement.class)

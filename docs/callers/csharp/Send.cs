@@ -62,13 +62,11 @@ public sealed class Redial
 
     private readonly string connectionString;
     private readonly string schema; // in brackets
-    private readonly string type;   // a table's rows name theirs
 
     public Redial(string connectionString, string schema)
     {
         this.connectionString = connectionString;
         this.schema = "[" + schema.Replace("]", "]]") + "]";
-        type = $"//redial/{schema}/event";
     }
 
     /// <summary>
@@ -100,7 +98,7 @@ public sealed class Redial
         rows.Columns.Add("MessageId", typeof(Guid));
         for (var i = 0; i < bodies.Count; i++)
         {
-            rows.Rows.Add(i, type, bodies[i], (object?)key ?? DBNull.Value,
+            rows.Rows.Add(i, DBNull.Value, bodies[i], (object?)key ?? DBNull.Value,
                 messageIds is null ? DBNull.Value : (object)messageIds[i]);
         }
         using var call = Prepare(connection, "usp_SendBatch");
