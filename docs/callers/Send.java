@@ -30,25 +30,12 @@ import java.util.concurrent.ThreadLocalRandom;
  * }, false);
  * </pre>
  *
- * What the application is told of each unit of work, here and in send.py and Send.cs:
+ * What it returns, throws and tries again is what redial.client does in Python (docs/start/developer.md).
+ * Particular here: every null has its type; the driver's commit() is content when there is no
+ * transaction, or another one, so COMMIT looks at it; a batch is a table, which has no GUID.
  *
- * <p>it returns: committed. It throws: nothing of it is there; what AGAIN names was tried again
- * first, all of it, on a new connection, with the same message ids, as long as SECONDS say. Neither
- * a cancel nor a wrong argument (50100, 50150) is tried again. It throws Unknown: the answer to
- * COMMIT got lost, so all of it is there, or nothing; it was tried again only if repeatable: every
- * message has an id, and delivery = exactly_once.
- *
- * <p>Three rules keep a later statement from being committed without the earlier ones. 1 No untyped
- * NULL. 2 The transaction that commits must be the one that began: BEGIN and COMMIT see to it, for
- * the driver's commit() is content when there is none, or another one. 3 After an error the
- * connection is asked what is left, rolled back, and never used again.
- *
- * <p>To try it: {@code java -cp mssql-jdbc.jar Send.java URL CONFIG KEY MODE [once] < lines}
- *
- * <p>Every line is {@code ID TEXT}. URL: - takes it from REDIAL_SERVER (arguments show in ps). KEY: -
- * for none. MODE: autocommit sends each line by itself; transaction and batch make one unit of work of
- * the lines up to an empty one. once: delivery = exactly_once, ID is a GUID and the message id. Each
- * line is answered by {@code ok ID}, {@code failed ID NUMBER} or {@code unknown ID}.
+ * <p>To try it: {@code java -cp mssql-jdbc.jar Send.java URL CONFIG KEY MODE [once] < lines}, with the
+ * arguments, lines and answers of send.py.
  */
 public class Send implements AutoCloseable {
     /** The server's errors after which all of it is done again, and why that helps. */
@@ -101,14 +88,14 @@ public class Send implements AutoCloseable {
     }
 
     private final String url;
-    private final String schema;
+    private final String schema;                    // in brackets
     private final Driver driver;
     private Connection connection;
 
     /** One for each thread, as with a connection. */
     Send(String url, String schema) throws SQLException {
         this.url = url;
-        this.schema = schema;
+        this.schema = "[" + schema.replace("]", "]]") + "]";
         driver = DriverManager.getDriver(url);      // getConnection would put the URL into its error
     }
 
@@ -117,12 +104,10 @@ public class Send implements AutoCloseable {
      * Call it LAST in a transaction: from here to the commit, whoever shares the dialog waits.
      */
     void call(Connection connection, byte[] body, String key, UUID messageId) throws SQLException {
-        try (PreparedStatement call = prepare(connection, "usp_Send @fromService = ?, @toService = ?, "
-                + "@onContract = ?, @messageBody = ?, @messageType = ?, @key = ?, @messageId = ?")) {
-            call.setObject(4, body, Types.VARBINARY);       // every null with its type
-            call.setObject(5, name("event"), Types.NVARCHAR);
-            call.setObject(6, key, Types.NVARCHAR);
-            call.setObject(7, messageId == null ? null : messageId.toString(), microsoft.sql.Types.GUID);
+        try (PreparedStatement call = prepare(connection, "usp_Send @messageBody = ?, @key = ?, @messageId = ?")) {
+            call.setObject(1, body, Types.VARBINARY);       // every null with its type
+            call.setObject(2, key, Types.NVARCHAR);
+            call.setObject(3, messageId == null ? null : messageId.toString(), microsoft.sql.Types.GUID);
             call.execute();
         }
     }
@@ -137,27 +122,18 @@ public class Send implements AutoCloseable {
         rows.addColumnMetadata("MessageKey", Types.NVARCHAR);
         rows.addColumnMetadata("MessageId", Types.CHAR);    // the driver has no GUID in a table
         for (int i = 0; i < bodies.size(); i++)
-            rows.addRow(i, name("event"), bodies.get(i), key,
+            rows.addRow(i, null, bodies.get(i), key,
                     messageIds == null ? null : messageIds.get(i).toString());
-        try (PreparedStatement call = prepare(connection,
-                "usp_SendBatch @fromService = ?, @toService = ?, @onContract = ?, @messages = ?")) {
+        try (PreparedStatement call = prepare(connection, "usp_SendBatch @messages = ?")) {
             call.unwrap(SQLServerPreparedStatement.class)
-                    .setStructured(4, "[" + schema + "].MessageBatch", rows);
+                    .setStructured(1, schema + ".MessageBatch", rows);
             call.execute();
             while (call.getMoreResults() || call.getUpdateCount() != -1) { }    // errors behind its row
         }
     }
 
     private PreparedStatement prepare(Connection connection, String call) throws SQLException {
-        PreparedStatement prepared = connection.prepareStatement("EXECUTE [" + schema + "]." + call + ";");
-        prepared.setNString(1, name("initiator"));
-        prepared.setNString(2, name("target"));
-        prepared.setNString(3, name("contract"));
-        return prepared;
-    }
-
-    private String name(String part) {
-        return "//redial/" + schema + "/" + part;
+        return connection.prepareStatement("EXECUTE " + schema + "." + call + ";");
     }
 
     /** One message, which usp_Send commits by itself; with retries under the same id. */
@@ -310,7 +286,9 @@ public class Send implements AutoCloseable {
                 if (filled) unit.add(line.strip());
                 if (unit.isEmpty() || filled && !alone) continue;
                 String said = redial.outcome(unit, key, arguments[3], arguments.length > 4);
-                for (String one : unit) System.out.println(said.replace("ID", one.split(" ", 2)[0]));
+                String[] word = said.split(" ", 2);
+                for (String one : unit)
+                    System.out.println(word[0] + " " + one.split(" ", 2)[0] + (word.length > 1 ? " " + word[1] : ""));
                 System.out.flush();
                 unit.clear();
             }
@@ -334,11 +312,19 @@ public class Send implements AutoCloseable {
                     for (int i = 0; i < bodies.size(); i++) call(c, bodies.get(i), key, ids.get(i));
                 }, once);
             }
-            return "ok ID";
+            return "ok";
         } catch (Unknown unknown) {
-            return "unknown ID";
+            return "unknown " + told(unknown);
         } catch (SQLException error) {
-            return "failed ID " + error.getErrorCode();
+            return "failed " + told(error);
         }
+    }
+
+    /** The server's number and words, in one line, and what they mean for the unit of work. */
+    private static String told(SQLException error) {
+        Throwable first = error;
+        while (first.getCause() instanceof SQLException cause) first = cause;
+        String why = first == error ? "" : error.getMessage() + ": ";
+        return (((SQLException) first).getErrorCode() + " " + why + first.getMessage()).replaceAll("\\s+", " ");
     }
 }

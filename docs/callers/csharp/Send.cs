@@ -16,25 +16,14 @@ using Microsoft.Data.SqlClient;
 /// </code>
 /// </summary>
 /// <remarks>
-/// What the application is told of each unit of work, here and in send.py and Send.java:
-/// it returns: committed. It throws: nothing of it is there; what Again names was tried again first, all of
-/// it, on a new connection, with the same message ids, as long as Seconds say. Neither a cancel nor a
-/// wrong argument (50100, 50150) is tried again. It throws UnknownException: the answer to COMMIT got
-/// lost, so all of it is there, or nothing; it was tried again only if repeatable: every message has an
-/// id, and delivery = exactly_once.
+/// What it returns, throws and tries again is what redial.client does in Python (docs/start/developer.md).
+/// Particular here: every null has its type. A SqlTransaction that the server has ended lets the commands
+/// after it commit by themselves (dotnet/SqlClient issue 1509), so Begin and Commit see to it that the
+/// transaction that commits is the one that began. After an error the connection is asked what is left,
+/// rolled back, and given to the pool only if it has answered.
 ///
-/// Three rules keep a later statement from being committed without the earlier ones. 1 No untyped NULL.
-/// 2 The transaction that commits must be the one that began: Begin and Commit see to it, for a
-/// SqlTransaction that the server has ended lets the commands after it commit by themselves (dotnet/SqlClient
-/// issue 1509). 3 After an error the connection is asked what is left, rolled back, and given to the pool only
-/// if it has answered.
-///
-/// To try it: dotnet run CONNECTION CONFIG KEY MODE [once] &lt; lines
-///
-/// Every line is `ID TEXT`. CONNECTION: - takes it from REDIAL_SERVER (arguments show in ps). KEY: - for
-/// none. MODE: autocommit sends each line by itself; transaction and batch make one unit of work of the
-/// lines up to an empty one. once: delivery = exactly_once, ID is a GUID and the message id. Each line is
-/// answered by `ok ID`, `failed ID NUMBER` or `unknown ID`.
+/// To try it: dotnet run CONNECTION CONFIG KEY MODE [once] &lt; lines, with the arguments, lines and
+/// answers of send.py.
 /// </remarks>
 public sealed class Redial
 {
@@ -72,12 +61,12 @@ public sealed class Redial
         """;
 
     private readonly string connectionString;
-    private readonly string schema;
+    private readonly string schema; // in brackets
 
     public Redial(string connectionString, string schema)
     {
         this.connectionString = connectionString;
-        this.schema = schema;
+        this.schema = "[" + schema.Replace("]", "]]") + "]";
     }
 
     /// <summary>
@@ -91,7 +80,6 @@ public sealed class Redial
         using var call = Prepare(connection, "usp_Send");
         // Every null with its type; -1 is max.
         call.Parameters.Add("@messageBody", SqlDbType.VarBinary, -1).Value = (object?)body ?? DBNull.Value;
-        call.Parameters.Add("@messageType", SqlDbType.NVarChar, 128).Value = Name("event");
         call.Parameters.Add("@key", SqlDbType.NVarChar, 4000).Value = (object?)key ?? DBNull.Value;
         call.Parameters.Add("@messageId", SqlDbType.UniqueIdentifier).Value = (object?)messageId ?? DBNull.Value;
         await call.ExecuteNonQueryAsync(cancel);
@@ -110,26 +98,18 @@ public sealed class Redial
         rows.Columns.Add("MessageId", typeof(Guid));
         for (var i = 0; i < bodies.Count; i++)
         {
-            rows.Rows.Add(i, Name("event"), bodies[i], (object?)key ?? DBNull.Value,
+            rows.Rows.Add(i, DBNull.Value, bodies[i], (object?)key ?? DBNull.Value,
                 messageIds is null ? DBNull.Value : (object)messageIds[i]);
         }
         using var call = Prepare(connection, "usp_SendBatch");
         var messages = call.Parameters.Add("@messages", SqlDbType.Structured);
-        messages.TypeName = $"[{schema}].MessageBatch";
+        messages.TypeName = $"{schema}.MessageBatch";
         messages.Value = rows;
         await call.ExecuteNonQueryAsync(cancel);
     }
 
-    private SqlCommand Prepare(SqlConnection connection, string procedure)
-    {
-        var call = new SqlCommand($"[{schema}].{procedure}", connection) { CommandType = CommandType.StoredProcedure };
-        call.Parameters.Add("@fromService", SqlDbType.NVarChar, 128).Value = Name("initiator");
-        call.Parameters.Add("@toService", SqlDbType.NVarChar, 128).Value = Name("target");
-        call.Parameters.Add("@onContract", SqlDbType.NVarChar, 128).Value = Name("contract");
-        return call;
-    }
-
-    private string Name(string part) => $"//redial/{schema}/{part}";
+    private SqlCommand Prepare(SqlConnection connection, string procedure) =>
+        new($"{schema}.{procedure}", connection) { CommandType = CommandType.StoredProcedure };
 
     /// <summary>One message, which usp_Send commits by itself; with retries under the same id.</summary>
     public Task SendAsync(
@@ -292,7 +272,8 @@ public static class Program
             if (filled) unit.Add(line!.Trim());
             if (unit.Count == 0 || (filled && !alone)) continue;
             var said = await OutcomeAsync(redial, unit, key, arguments[3], arguments.Length > 4);
-            foreach (var one in unit) Console.WriteLine(said, one.Split(' ', 2)[0]);
+            var word = said.Split(' ', 2);
+            foreach (var one in unit) Console.WriteLine($"{word[0]} {one.Split(' ', 2)[0]} {word.ElementAtOrDefault(1)}".Trim());
             unit.Clear();
         }
     }
@@ -320,19 +301,25 @@ public static class Program
                     }, once);
                     break;
             }
-            return "ok {0}";
+            return "ok";
         }
-        catch (UnknownException)
+        catch (UnknownException error)
         {
-            return "unknown {0}";
+            return Told("unknown", error);
         }
-        catch (GoneException error)
+        catch (Exception error) when (error is GoneException or SqlException)
         {
-            return $"failed {{0}} {(error.InnerException as SqlException)?.Number ?? 0}";
+            return Told("failed", error);
         }
-        catch (SqlException error)
-        {
-            return $"failed {{0}} {error.Number}";
-        }
+    }
+
+    /// <summary>The word; the server's number and words, and what they mean for the unit of work.</summary>
+    private static string Told(string word, Exception error)
+    {
+        var first = error;
+        while (first is not SqlException && first.InnerException is not null) first = first.InnerException;
+        var why = ReferenceEquals(first, error) ? "" : $"{error.Message}: ";
+        var number = first is SqlException known ? known.Number : 0;
+        return $"{word} {number} {string.Join(' ', (why + first.Message).Split((char[]?)null, StringSplitOptions.RemoveEmptyEntries))}";
     }
 }

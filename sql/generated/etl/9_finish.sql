@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd86d4278144685af [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'620d4f17f457fea0 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -539,7 +539,7 @@ VALUES
     (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_TakeTurn', 0x8465686109e5320b),
     (N'usp_TargetActivation', 0x03298fcaf01fd5be), (N'vw_DeadLetters', 0xea71a353ce53d44e),
     (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
-    (N'usp_CheckMessages', 0xcd8e336f3a3572dc), (N'usp_SendMessages', 0xcef8bbbc226682ad),
+    (N'usp_CheckMessages', 0x162302be56a01366), (N'usp_SendMessages', 0x2895c78cb0babc4f),
     (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
     (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890), (N'usp_EndPartition', 0x2d03914584f42217),
     (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40), (N'ufn_Conversations', 0xc125f01ef1bee190),
@@ -588,10 +588,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd86d4278144685afdece44a5ff57cca3f8323bbe5e7510d04fec6449ff28a613'
+           ORDER BY h.DeploymentId DESC), N'') <> N'620d4f17f457fea030a0b7d84b4a87ef35b7f61054dfa76855303543dbc27996'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'd86d4278144685afdece44a5ff57cca3f8323bbe5e7510d04fec6449ff28a613');
+    VALUES (N'etl', N'0.1.0', N'620d4f17f457fea030a0b7d84b4a87ef35b7f61054dfa76855303543dbc27996');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'8235d32687b19d8c [1-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'70c92a18a80d2e8d [1-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'1_core.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 2_bulk.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -29,7 +29,7 @@ BEGIN
     CREATE TYPE [logging].[MessageBatch] AS TABLE
     (
         Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
-        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageType nvarchar(256) NULL,                 /* NULL: the only one */
         MessageBody varbinary(max) NULL,
         MessageKey nvarchar(4000) NULL,
         MessageId uniqueidentifier NULL
@@ -125,7 +125,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/logging/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
+        WHERE ISNULL(m.MessageType, N'//redial/logging/event') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
         UNION ALL
         SELECT N'MessageKey must be NULL: this configuration has key = single'
         WHERE m.MessageKey IS NOT NULL
@@ -246,7 +246,7 @@ BEGIN
             SET @ordinal = ISNULL(@ordinal, (SELECT MIN(m.Ordinal) FROM @messages AS m));
             WHILE @ordinal IS NOT NULL
             BEGIN
-                SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
+                SELECT @messageType = ISNULL(m.MessageType, N'//redial/logging/event'), @body = m.MessageBody, @messageKey = m.MessageKey
                 FROM @messages AS m WHERE m.Ordinal = @ordinal;
 
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
@@ -490,7 +490,7 @@ BEGIN
 END;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'8235d32687b19d8c 2', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'70c92a18a80d2e8d 2', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

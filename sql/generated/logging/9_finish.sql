@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'8235d32687b19d8c [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'70c92a18a80d2e8d [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -587,8 +587,8 @@ VALUES
     (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x04faf6a14da48ebf),
     (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_TargetActivation', 0x6182de262850200c),
     (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xc7f674ece748be79),
-    (N'usp_SendMessages', 0xcfca5f520700a798), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
+    (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xdbcab444ce762ca4),
+    (N'usp_SendMessages', 0xe84459664abb5139), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
     (N'Outbox_Insert', 0x4b0b2c6993ebbdde), (N'ufn_Conversations', 0xa2a63205004c7875),
     (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
     (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_HealthBroker', 0x8d23f79196bc5727),
@@ -634,10 +634,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8235d32687b19d8ccfb1fd9af00858d524fb6f8dc8a13d5480a497e709ffb860'
+           ORDER BY h.DeploymentId DESC), N'') <> N'70c92a18a80d2e8d78de920d62fc4c4a5941af38e3044025c50fd94a434facd5'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'8235d32687b19d8ccfb1fd9af00858d524fb6f8dc8a13d5480a497e709ffb860');
+    VALUES (N'logging', N'0.1.0', N'70c92a18a80d2e8d78de920d62fc4c4a5941af38e3044025c50fd94a434facd5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd394851f2be29596 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'756e649008532ed0 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -584,8 +584,8 @@ VALUES
     (N'usp_FindPoison', 0x06293c10ae4306d0), (N'usp_PickConversation', 0x830c057ca1642ece),
     (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0x78412657d36c3ee2),
     (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xf78931697d4d7530),
-    (N'usp_SendMessages', 0x083f078f90419510), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
+    (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xc1ba60b591552091),
+    (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
     (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
     (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
     (N'ufn_Queues', 0x56405f02b9416db3), (N'ufn_HealthBroker', 0x72ef4a240af030cb),
@@ -632,10 +632,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd394851f2be295965944cdd8de3fc380b3c0764f1ac07eaee929271ec5a55f55'
+           ORDER BY h.DeploymentId DESC), N'') <> N'756e649008532ed092c5705cd35da6248b5ebf80b99fc1a562bcf8a7f1c15702'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'd394851f2be295965944cdd8de3fc380b3c0764f1ac07eaee929271ec5a55f55');
+    VALUES (N'orders', N'0.1.0', N'756e649008532ed092c5705cd35da6248b5ebf80b99fc1a562bcf8a7f1c15702');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1,8 +1,8 @@
-"""One server for the tests that cut, cancel and kill the examples."""
+"""One server for the tests that cut, cancel and kill the client and the examples."""
 
 import pytest
 
-from .stage import example, staged
+from .stage import staged
 
 
 @pytest.fixture(scope="package")
@@ -17,9 +17,3 @@ def stage(theatre):
     theatre.restore()
     yield theatre
     theatre.leaves()
-
-
-@pytest.fixture(scope="session")
-def python():
-    """docs/callers/send.py."""
-    return example()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,15 +35,6 @@ Trap = Callable[[bytes, socket.socket, socket.socket], None]
 REBORN = "reborn"
 """A schema whose usp_Send ends the caller's transaction and says nothing; its INSERT then begins
 another one."""
-
-
-def example() -> Any:
-    """docs/callers/send.py as a module."""
-    spec = importlib.util.spec_from_file_location("send", CALLERS / "send.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Wire(Proxy):
@@ -171,8 +160,7 @@ class Stage:
             apply(Config.model_validate(data), connect_odbc(self.admin))
         self.does("CREATE TABLE dbo.Work (Id nvarchar(50) NOT NULL PRIMARY KEY, Note int NULL);")
         self.does(f"CREATE SCHEMA {REBORN};")
-        self.does(f"""CREATE PROCEDURE {REBORN}.usp_Send @fromService sysname, @toService sysname,
-            @onContract sysname, @messageType sysname, @messageBody varbinary(max),
+        self.does(f"""CREATE PROCEDURE {REBORN}.usp_Send @messageBody varbinary(max),
             @key nvarchar(4000) = NULL, @messageId uniqueidentifier = NULL AS
             ROLLBACK TRANSACTION;
             INSERT INTO dbo.Work (Id) VALUES (N'of another transaction');""")

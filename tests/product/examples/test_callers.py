@@ -11,6 +11,7 @@ from contextlib import closing
 
 import pytest
 
+from redial import client
 from redial.cli.configs import chosen, load_named
 from redial.deploy import apply, connect_odbc
 from redial.server import with_database
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.driver
 CONFIGS = {name: load_named(name) for name in chosen(None)}
 DATABASE = "caller_"
 MODES = ("autocommit", "transaction", "batch")
-FILES = ("send.py", "Send.java", "csharp/Send.cs")
+FILES = ("Send.java", "csharp/Send.cs")
+"""The languages in which redial.client cannot be had: what it knows stands in them again."""
 
 
 @pytest.fixture(scope="module")
@@ -120,70 +122,23 @@ def test_java_sends_as_its_header_says(servers, broker, name, mode):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_python_sends_a_batch_in_the_order_it_was_given(servers, python, name):
+def test_the_client_sends_many_in_the_order_they_were_given(servers, name):
     empty(servers[name], name)
     bodies = [b"message %d" % place for place in range(20)]
-    with closing(python.Redial(servers[name], name)) as redial:
-        assert redial.transaction(lambda c: redial.batch(c, bodies, key_of(name))) == 20
+    kind, connect = f"//redial/{name}/event", connect_odbc(servers[name])
+    assert client.send_many(
+        connect, bodies, schema=name, message_type=kind, key=key_of(name)
+    ) == len(bodies)
     assert landed(servers[name], name, 20) == bodies
 
 
-def test_python_rolls_the_message_back_with_the_work(servers, python):
-    empty(servers["audit"], "audit")
-    redial = python.Redial(servers["audit"], "audit")
-
-    def fails(connection):
-        redial.call(connection, b"never sent")
-        raise ValueError("the work after it")
-
-    with pytest.raises(ValueError, match="the work after it"):
-        redial.transaction(fails)
-    redial.send(b"sent")
-    redial.close()
-    assert landed(servers["audit"], "audit", 1) == [b"sent"]
-
-
-def test_the_same_id_twice_lands_once(servers, python):
-    empty(servers["etl"], "etl")
-    message_id = uuid.uuid4()
-    with closing(python.Redial(servers["etl"], "etl")) as redial:
-        redial.send(b"1", None, message_id)
-        redial.send(b"1", None, message_id)
-        redial.transaction(
-            lambda c: redial.batch(c, [b"1", b"2"], None, [message_id, uuid.uuid4()])
-        )
-    assert landed(servers["etl"], "etl", 2) == [b"1", b"2"]
-
-
-@pytest.mark.parametrize(
-    ("number", "again"),
-    [
-        (1205, True),
-        (1222, True),
-        (3960, True),
-        (50101, True),
-        (50102, True),
-        (50100, False),
-        (50150, False),
-        (50250, False),
-        (547, False),
-        (0, False),
-    ],
-)
-@pytest.mark.parametrize("repeatable", [False, True])
-def test_the_rules_of_the_page(python, number, again, repeatable):
-    """What is unknown is done again only if that does no harm, and only where it could help."""
-    error = python.pyodbc.Error(
-        "42000",
-        "[42000] [Microsoft][ODBC Driver 18 for SQL Server]"
-        f"[SQL Server]words ({number}) (SQLExecDirectW)",
-    )
-    assert python.number_of(error) == number
-    assert python.worth_another_try(error, repeatable=repeatable) is again
-    unknown = python.Unknown("an earlier try may be there")
-    unknown.__cause__ = error
-    assert python.worth_another_try(unknown, repeatable=repeatable) is (again and repeatable)
-    assert python.worth_another_try(python.Gone("nothing is there"), repeatable=repeatable)
+def test_no_key_where_one_is_needed_is_told_with_its_name(servers):
+    """And is not tried again; nor a key where none is used."""
+    once = client.Retry(sleep=lambda _: pytest.fail("a pause"))
+    for name, key in (("orders", None), ("audit", "k")):
+        with pytest.raises(client.NotSent, match="@key must") as told:
+            client.send(connect_odbc(servers[name]), b"x", schema=name, key=key, retry=once)
+        assert told.value.number == 50100
 
 
 def test_csharp_compiles_where_dotnet_is(tmp_path):
@@ -208,15 +163,14 @@ def text_of(file: str) -> str:
     return (CALLERS / file).read_text(encoding="utf-8")
 
 
-def test_what_is_tried_again_is_one_list_with_the_same_reasons_in_every_language(python):
+def test_what_is_tried_again_is_one_list_with_the_same_reasons_in_every_language():
     entries = {
-        "send.py": r'^    (\d+): "(.*)",$',
         "Send.java": r'^ +(\d+), "(.*)"[,)]',
         "csharp/Send.cs": r'^ +\[(\d+)\] = "(.*)",$',
     }
     for file in FILES:
         found = re.findall(entries[file], text_of(file), re.M)
-        assert {int(number): reason for number, reason in found} == python.AGAIN, file
+        assert {int(number): reason for number, reason in found} == client.AGAIN, file
 
 
 def statements(text: str) -> str:
@@ -225,8 +179,9 @@ def statements(text: str) -> str:
     return re.sub(r"\{begun\}|\{0\}|%d", "ID", re.sub(r"\s+", " ", text)).strip()
 
 
-def test_the_statements_are_the_same_in_every_language():
+def test_the_statements_are_those_of_the_client_in_every_language():
     """BEGIN, COMMIT and the look at what is left, between three quotes in each of them."""
+    ours = [statements(text) for text in (client.BEGIN, client.COMMIT, client.LOOK)]
     written = {
         file: [
             statements(text)
@@ -235,8 +190,7 @@ def test_the_statements_are_the_same_in_every_language():
         ]
         for file in FILES
     }
-    assert [len(found) for found in written.values()] == [3, 3, 3]
-    assert written["send.py"] == written["Send.java"] == written["csharp/Send.cs"]
+    assert all(found == ours for found in written.values()), written
 
 
 def test_what_the_examples_throw_is_in_the_register():

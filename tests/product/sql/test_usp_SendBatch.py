@@ -8,6 +8,9 @@ import pytest
 
 from tests.product.callers.stage import Stage, keys, row_keys, switched
 
+from .bare import another
+from .lab import AUDIT, Client, Lab
+
 ARGUMENTS = (
     "@fromService = N'//redial/audit/initiator', @toService = N'//redial/audit/target', "
     "@onContract = N'//redial/audit/contract'"
@@ -69,6 +72,35 @@ def test_messages_arrive_in_the_order_of_their_ordinals_and_one_row_answers(key)
     assert status.rows == [(0,)]
     assert stage.landed() == ["01", "02", "03"]
     stage.is_clean()
+
+
+def test_a_message_that_names_no_type_has_the_only_one():
+    stage = Stage()
+    t1 = stage.caller()
+    t1.does(as_json([{"ordinal": 1, "body": "AQ=="}, {"ordinal": 2, "body": "Ag==", "type": None}]))
+    t1.does(
+        "DECLARE @m audit.MessageBatch; INSERT INTO @m (Ordinal, MessageBody) VALUES (1, 0x03); "
+        "EXECUTE audit.usp_SendBatch @messages = @m; "
+        "INSERT INTO audit.Outbox (Ordinal, MessageBody) VALUES (1, 0x04);"
+    )
+    assert stage.landed() == ["01", "02", "03", "04"]
+    assert stage.dba.rows("SELECT DISTINCT MessageType FROM audit.Landing;") == [(EVENT,)]
+    stage.is_clean()
+
+
+@pytest.mark.parametrize(
+    ("types", "found"),
+    [
+        ({EVENT: "none", "//redial/audit/note": "none"}, "Ordinal 1: MessageType must be one of"),
+        ({EVENT: "well_formed_xml"}, "Ordinal 1: MessageBody must be"),
+    ],
+    ids=["of several none is guessed", "the only one keeps its rule"],
+)
+def test_a_message_without_a_type_is_refused_where_that_is_wrong(types, found):
+    named = [{"name": name, "validation": rule} for name, rule in types.items()]
+    client = Client(Lab(another(AUDIT, message_types=named)))
+    assert client.fail(as_json([{"ordinal": 1, "body": "AQ=="}])) == 50150
+    assert found in client.errors[0].text
 
 
 @keys
@@ -133,7 +165,7 @@ def test_every_wrong_argument_and_message_is_named_in_one_error():
     t1 = stage.caller()
     text = t1.fails(
         "DECLARE @m audit.MessageBatch; INSERT INTO @m VALUES (1, N'EndOfStream', 0x01, NULL, "
-        f"NULL), (2, NULL, 0x01, N'key', NULL), (3, N'{EVENT}', 0x01, NULL, NEWID()), (4, "
+        f"NULL), (2, N'', 0x01, N'key', NULL), (3, N'{EVENT}', 0x01, NULL, NEWID()), (4, "
         f"N'{EVENT}', 0x01, NULL, NULL); EXECUTE audit.usp_SendBatch N'a', NULL, N'c', @m;",
         50150,
     )
@@ -175,7 +207,7 @@ WRONG = [
     ),
     ({"ordinal": 1, "type": EVENT}, "Ordinal 1: ordinal is also another element's"),
     ({"ordinal": 7, "type": "EndOfStream"}, "Ordinal 7: MessageType must be one of"),
-    ({"ordinal": 7}, "Ordinal 7: MessageType must be one of"),
+    ({"ordinal": 7, "type": ""}, "Ordinal 7: MessageType must be one of"),
     ({"ordinal": 7, "type": EVENT, "key": "k"}, "Ordinal 7: MessageKey must be NULL"),
     (
         {"ordinal": 7, "type": EVENT, "id": "6F9619FF-8B86-D011-B42D-00C04FC964FF"},
