@@ -21,7 +21,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import pyodbc
@@ -72,8 +72,8 @@ TYPES = {  # as the procedures declare them (0: max): one plan, and no untyped N
     "@key": (pyodbc.SQL_WVARCHAR, 4000, 0), "@messageId": (pyodbc.SQL_GUID, 16, 0),
     "@json": (pyodbc.SQL_WVARCHAR, 0, 0),
 }  # fmt: skip
-Connection = pyodbc.Connection
-Place = Connection | Callable[[], Connection]
+Connection: TypeAlias = pyodbc.Connection
+Place: TypeAlias = Connection | Callable[[], Connection]
 T = TypeVar("T")
 
 
@@ -130,7 +130,7 @@ def send_many(
     for body in bodies:
         if not isinstance(body, bytes):
             raise _no_bytes(f"{schema}.usp_SendBatch", body)
-    ids = message_ids or [None] * len(bodies)
+    ids: Sequence[UUID | None] = [None] * len(bodies) if message_ids is None else message_ids
     messages = [
         {"ordinal": place, "type": message_type, "body": b64encode(body).decode(),
          "key": key, "id": one and str(one)}
@@ -186,7 +186,8 @@ def _call(
 
     def attempt() -> list[Any]:
         nonlocal inside
-        connection, asked = _opened(place, what) if reopens else place, False
+        connection: Connection = _opened(place, what) if callable(place) else place
+        asked = False
         try:
             inside = not connection.autocommit or _value(connection, INSIDE) > 0
             if inside and reopens:
