@@ -14,8 +14,13 @@ from redial.config.sections import Section
 from redial.config.variants import listing
 from redial.paths import CONFIGS, ROOT, TEMPLATES
 
-NO_DEFAULT = {"target.database", "comparison.lookup_hint", "modules.retention"}
-"""Not in audit.toml: the defaults of two follow from others, one is for comparison only."""
+NO_DEFAULT = {
+    "target.database",
+    "comparison.lookup_hint",
+    "modules.retention",
+    "landing.filegroup",
+}
+"""Not in audit.toml: the defaults of three are another's or the server's, one is for comparison only."""
 COMPARED = (TimerStrategy, LookupHint)
 """Choices all but one of whose words are for comparison only: docs/comparators.md has them."""
 

@@ -11,6 +11,7 @@ import re
 import pyodbc
 import pytest
 
+from redial.odbc import server_message
 from tests.waiting import LOGIN
 
 from .stage import CALLERS
@@ -215,7 +216,7 @@ def expected(number, abort):
 
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 @pytest.mark.parametrize("number", PROVOKED)
-def test_what_the_table_says_of_the_transaction_is_so(stage, python, number, abort):
+def test_what_the_table_says_of_the_transaction_is_so(stage, number, abort):
     """1 A message in a transaction. 2 The error. 3 What is left is committed, and lands."""
     stage.restore(broker_error_dooms=number.startswith("8426"))
     stage.does("INSERT INTO dbo.Work (Id) VALUES (N'1'), (N'2');")
@@ -231,7 +232,7 @@ def test_what_the_table_says_of_the_transaction_is_so(stage, python, number, abo
     if number.startswith("0: "):
         assert told.value.args[0] == number[3:8]
     else:
-        assert str(python.number_of(told.value)) in number.split(", ")
+        assert str(server_message(told.value)[0]) in number.split(", ")
     connection.timeout = 0
     left = left_of(connection)
     connection.close()

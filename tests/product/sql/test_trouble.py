@@ -68,8 +68,9 @@ def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itsel
     assert len(waited) == several and all("It goes on after" in text for text in waited)
 
 
-def test_a_reader_of_the_version_before_may_call_it_with_two_arguments(lab):
+def test_a_reader_of_the_version_before_may_call_it_with_two_arguments():
     """An upgrade replaces it while readers run that know no batch."""
+    lab = Lab()
     lab.sa.submit(
         "DECLARE @queue int = OBJECT_ID(N'audit.TargetQueue'), @left int; "
         "EXECUTE @left = audit.usp_WaitForServer NULL, @queue; SELECT @left;"
