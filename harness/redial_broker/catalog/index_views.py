@@ -346,7 +346,7 @@ row_count bigint?""",
 )
 def partition_stats(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Row counts; there are no pages to count."""
-    for number, table_id, index_id, _, rows in internal_tables.partition_rows(session, db):
+    for number, table_id, index_id, _, rows, *_ in internal_tables.partition_rows(session, db):
         yield number, table_id, index_id, rows
     for table in seen_objects(session, db, Table):
         for index in table_indexes(table):

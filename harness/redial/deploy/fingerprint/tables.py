@@ -39,6 +39,7 @@ INDEX_OPTIONS = {
     "PAD_INDEX": "padded",
     "FILLFACTOR": "fill factor",
     "OPTIMIZE_FOR_SEQUENTIAL_KEY": "sequential",
+    "DATA_COMPRESSION": "compression",
 }
 """What an option is called here."""
 
@@ -202,7 +203,7 @@ def _options(options: Iterable[Option]) -> dict[str, str]:
     return {
         INDEX_OPTIONS[option.name]: switch(option.value)
         if isinstance(option.value, bool)
-        else str(getattr(option.value, "value", option.value))
+        else str(getattr(option.value, "value", option.value)).lower()
         for option in options
         if option.name in INDEX_OPTIONS
     }
