@@ -16,6 +16,7 @@ from redial.tsql.ast import (
     CreateTableType,
     DataType,
     DefaultConstraint,
+    Identifier,
     KeyConstraint,
     Node,
     ObjectName,
@@ -203,10 +204,17 @@ def _options(options: Iterable[Option]) -> dict[str, str]:
     return {
         INDEX_OPTIONS[option.name]: switch(option.value)
         if isinstance(option.value, bool)
-        else str(getattr(option.value, "value", option.value)).lower()
+        else _word(option.value)
         for option in options
         if option.name in INDEX_OPTIONS
     }
+
+
+def _word(value: object) -> str:
+    """A number, or a word such as PAGE."""
+    return (
+        value.text.lower() if isinstance(value, Identifier) else str(getattr(value, "value", value))
+    )
 
 
 def type_text(data_type: DataType) -> str:
