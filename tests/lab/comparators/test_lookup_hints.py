@@ -14,11 +14,11 @@ def look_up(hint: str) -> str:
 
 
 def test_the_hint_is_in_the_one_look_up_and_the_stamp_says_comparison_only():
-    assert "WITH (UPDLOCK, ROWLOCK, INDEX" in look_up("updlock")
+    assert "WITH (UPDLOCK, ROWLOCK, FORCESEEK)" in look_up("updlock")
     assert "COMPARISON ONLY" not in look_up("updlock")
     for hint, words in (
-        ("holdlock", "WITH (HOLDLOCK, ROWLOCK, INDEX"),
-        ("none", "WITH (ROWLOCK, INDEX"),
+        ("holdlock", "WITH (HOLDLOCK, ROWLOCK, FORCESEEK)"),
+        ("none", "WITH (ROWLOCK, FORCESEEK)"),
     ):
         assert f"COMPARISON ONLY: lookup_hint = {hint}" in look_up(hint)
         assert words in look_up(hint)

@@ -66,7 +66,7 @@ def test_an_insert_from_a_table_is_one_batch(key):
             "(1, N'{0}', 0x01, NULL), (2, N'EndOfStream', NULL, NULL)",
             "Ordinal 2: MessageType must be one of",
         ),
-        ("(1, NULL, 0x01, NULL)", "Ordinal 1: MessageType must be one of"),
+        ("(1, N'', 0x01, NULL)", "Ordinal 1: MessageType must be one of"),
         ("(1, N'{0}', 0x01, N'k')", "Ordinal 1: MessageKey must be NULL"),
     ],
 )
