@@ -312,7 +312,8 @@ xml_compression bit? = 0""",
 )
 def partitions(session: SessionState, db: Database) -> Iterable[RowValues]:
     """One partition per heap or index, with its rows, uncommitted ones included."""
-    yield from internal_tables.partition_rows(session, db)
+    for row in internal_tables.partition_rows(session, db):
+        yield *row, 0, COMPRESSIONS[0]
     for table in seen_objects(session, db, Table):
         for index in table_indexes(table):
             yield (
@@ -346,7 +347,7 @@ row_count bigint?""",
 )
 def partition_stats(session: SessionState, db: Database) -> Iterable[RowValues]:
     """Row counts; there are no pages to count."""
-    for number, table_id, index_id, _, rows, *_ in internal_tables.partition_rows(session, db):
+    for number, table_id, index_id, _, rows in internal_tables.partition_rows(session, db):
         yield number, table_id, index_id, rows
     for table in seen_objects(session, db, Table):
         for index in table_indexes(table):

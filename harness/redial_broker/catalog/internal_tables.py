@@ -53,7 +53,7 @@ def object_rows(session: SessionState, db: Database) -> Iterator[RowValues]:
 
 
 def partition_rows(session: SessionState, db: Database) -> Iterable[RowValues]:
-    """(partition id, object id, index id, hobt id, rows, compression) of their clustered indexes."""
+    """(partition id, object id, index id, hobt id, rows) of their clustered indexes."""
     for queue in queues(session, db):
         number = HOBT + queue.internal_id
-        yield number, queue.internal_id, 1, number, queue.stored_rows(), 0, "NONE"
+        yield number, queue.internal_id, 1, number, queue.stored_rows()

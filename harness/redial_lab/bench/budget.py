@@ -37,8 +37,8 @@ KINDS = (
     "log bytes",
 )
 """What has a bound. Frames: batches, procedures, functions, triggers; the statements of a function
-are not counted, its frame is. Bodies stored: in tables and
-queues; their bytes with the header in front. Log bytes: as the embedded broker estimates them."""
+are not counted, its frame is. Bodies stored: in tables and queues; their bytes with the header in
+front. Log bytes: as the embedded broker estimates them."""
 A_THOUSAND = ("log bytes", "bytes of bodies", "bodies stored", "rows inserted", "rows changed",
               "rows deleted", "queue rows inserted", "queue rows deleted", "locks")  # fmt: skip
 """What is shown of 1,000 messages."""

@@ -2,8 +2,8 @@
 the other.
 
 They take lines `ID TEXT` and answer `ok ID`, `failed ID NUMBER TEXT` or `unknown ID NUMBER TEXT`;
-what they say becomes a journal here. A unit of work is given when the one before has been answered, so it is
-known when each began.
+what they say becomes a journal here. A unit of work is given when the one before has been answered,
+so it is known when each began.
 """
 
 from __future__ import annotations
