@@ -70,13 +70,20 @@ class Trouble:
     and the queues as well."""
     longest: int = 0
     """Of TOO_LONG: a value of more bytes is refused."""
+    room: int = 0
+    """Of LOG_FULL: there is room for a RECEIVE of so many rows, and for all else; 0: for nothing."""
 
 
 def begin(
-    database: Database, number: int, tables: Collection[str] = (), longest: int = 65_536
+    database: Database,
+    number: int,
+    tables: Collection[str] = (),
+    longest: int = 65_536,
+    room: int = 0,
 ) -> None:
     """The trouble begins. tables: schema.name of those in the filegroup, or of those that are published;
-    none: the whole database. longest: max text repl size, where that is the trouble.
+    none: the whole database. longest: max text repl size, where that is the trouble. room: where the log
+    is not quite full, for a RECEIVE of so many rows.
 
     Raises ValueError for a number that is no trouble, or a log or memory of single tables.
     """
@@ -84,7 +91,7 @@ def begin(
         raise ValueError(f"trouble {number}: there are {', '.join(map(str, _STRUCK))}")
     if tables and number in {LOG_FULL, NO_MEMORY}:
         raise ValueError(f"trouble {number}: log and memory are not those of single tables")
-    _put(database, Trouble(number, frozenset(name.lower() for name in tables), longest))
+    _put(database, Trouble(number, frozenset(name.lower() for name in tables), longest, room))
 
 
 def end(database: Database) -> None:
@@ -99,7 +106,10 @@ def _put(database: Database, found: Trouble | None) -> None:
 
 
 def guarded(run: Any, node: ast.Node, session: SessionState, database: Database) -> Any:
-    """The statement's run, failing instead where what it writes to is in trouble."""
+    """The statement's run, failing instead where what it writes to is in trouble; a RECEIVE that finds
+    nothing writes nothing."""
+    if isinstance(node, ast.WaitForStatement):
+        node = node.statement
     if not isinstance(node, _WRITES):
         return run
     name = _target(node)
@@ -110,7 +120,7 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
     if home is None or home.trouble is None:
         return run
     trouble = home.trouble
-    if not isinstance(node, _STRUCK[trouble.number]):
+    if not isinstance(node, ast.Receive if trouble.room else _STRUCK[trouble.number]):
         return run
     full = _full_name(name, home, session) if name is not None else "sys.sysdesend"
     if full is None or (trouble.tables and full.lower() not in trouble.tables):
@@ -124,6 +134,10 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
     }[number]
 
     def fail(session: SessionState, variables: Values) -> None:
+        if isinstance(node, ast.Receive):
+            run(session, variables)
+            if session.rowcount <= trouble.room:
+                return
         dooms = value(session.engine, "server_trouble_dooms")
         raise SqlError(number, *shown, aborts=BATCH if dooms else STATEMENT)
 

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9c68cca21938e1e4 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'585feddf66c84366 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -516,12 +516,12 @@ VALUES
     (N'usp_BeginConversation', 0xe980a6de1ee8c7de), (N'usp_AcquireConversation', 0x26ddb24d979f5e54),
     (N'usp_Send', 0x6977ea09cd6139b5), (N'usp_RecycleConversation', 0x33d5c48c05d88284),
     (N'usp_MoveCopies', 0xee6402513cc62774), (N'usp_ResendPending', 0x8e370d0cfbbb3c8c),
-    (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x3401ec4612fe2651),
+    (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x86fb7ecae81c9c59),
     (N'usp_ResendStranded', 0xa11eda4f16785a3f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
-    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0xd0477ab136a88b1d),
-    (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xbc88e95e1585b290),
-    (N'usp_PickConversation', 0xcb3e57525fa08406), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
-    (N'usp_TargetActivation', 0x828abecf84fc642d), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
+    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0x5e7487ef06374ed3),
+    (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xd34fdb069e59fa6e),
+    (N'usp_PickConversation', 0x7be42c0b3a78ce3e), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
+    (N'usp_TargetActivation', 0x0c946e53190bf785), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
     (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
     (N'usp_CheckMessages', 0xb376bfcf40bff098), (N'usp_SendMessages', 0x9b322de69b902c02),
     (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
@@ -570,10 +570,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9c68cca21938e1e4c59e3532171a4a114b8758e19a4702ed22781052daf25ffd'
+           ORDER BY h.DeploymentId DESC), N'') <> N'585feddf66c843664ea6381d3422dea188d4dce9dd2cf1c4522e29158d961814'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'9c68cca21938e1e4c59e3532171a4a114b8758e19a4702ed22781052daf25ffd');
+    VALUES (N'audit', N'0.1.0', N'585feddf66c843664ea6381d3422dea188d4dce9dd2cf1c4522e29158d961814');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'620d4f17f457fea0 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'65a2a3837ad827f2 [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1617,7 +1617,7 @@ BEGIN
                 WHERE pa.ConversationHandle = @handle AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
-                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
+                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009) THEN 0 ELSE 1 END;
                 EXECUTE [etl].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
                 EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N'usp_ResendLeft', @attempts = @attempts;
@@ -2092,7 +2092,7 @@ BEGIN
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row. The server's trouble and locks blame none. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -2113,7 +2113,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [etl].[DeadLetter]
@@ -2207,7 +2207,7 @@ BEGIN
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
     DECLARE @received bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
-    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
+    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
         EXECUTE [etl].[usp_RecordPoison] @handle, -3, N'waits', 0;
         RETURN 2;
@@ -2239,12 +2239,12 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* The server's own trouble blames no row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END
-            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009)
             BEGIN                       /* the next RECEIVE would be rolled back for it */
                 EXECUTE [etl].[usp_RecordPoison] @handle, -3, N'waits', 0;
                 SET @waits = 1;
@@ -2340,7 +2340,7 @@ BEGIN
             BEGIN CATCH
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
-                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
                     BREAK;              /* a message's own: who receives it finds it */
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 5000 THEN 1 ELSE 0 END;
@@ -2415,6 +2415,7 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* rolled back: its first row comes next */
+    DECLARE @few bit = 0;               /* 1: RECEIVE found no room in the log: one row */
     DECLARE @careful bit;               /* 1: one waits for the server's set-up */
     DECLARE @chosen uniqueidentifier;   /* usp_PickConversation's last one */
     DECLARE @spared uniqueidentifier;   /* its END has failed: not asked again */
@@ -2435,7 +2436,10 @@ BEGIN
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [etl].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
-            IF ISNULL(@suspect, @handle) IS NULL
+            IF @few = 1 AND ISNULL(@suspect, @handle) IS NULL
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [etl].[TargetQueue] INTO @received;
+            ELSE IF ISNULL(@suspect, @handle) IS NULL
                 WAITFOR (RECEIVE TOP (5000) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [etl].[TargetQueue] INTO @received), TIMEOUT 5000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits. */
@@ -2514,11 +2518,11 @@ BEGIN
                 EXECUTE [etl].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-            SELECT @suspect = NULL;
+            SELECT @suspect = NULL, @few = 0;
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn -- */
-            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009)))
                 EXECUTE @turn = [etl].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -2545,7 +2549,7 @@ BEGIN
             IF @left = 2
                 SELECT @suspect = NULL, @careful = 1;
             IF @phase = 0
-                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @few = 1;
         END CATCH;
     END;
 
@@ -2587,7 +2591,7 @@ FROM [etl].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'620d4f17f457fea0 1', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'65a2a3837ad827f2 1', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

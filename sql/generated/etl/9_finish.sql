@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'620d4f17f457fea0 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'65a2a3837ad827f2 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -532,12 +532,12 @@ VALUES
     (N'usp_WaitForSlot', 0xb128caab65b31720), (N'usp_AcquireConversation', 0xc2a2bb4b222ed6c0),
     (N'usp_Send', 0xf7a2f023ad1dcdf5), (N'usp_RecycleConversation', 0x78ba3922583c817e),
     (N'usp_MoveCopies', 0x078f0de647e2264d), (N'usp_ResendPending', 0xee34abd4a3302fc9),
-    (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xc35eb762636d40f3),
+    (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xaf997e3089d5014f),
     (N'usp_ResendStranded', 0x883a08d9d1141edc), (N'usp_SenderActivation', 0x5f6346af743ef374),
-    (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x85b92cc6d68a9ab0),
-    (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0x3194e6db32631bab),
-    (N'usp_PickConversation', 0xae20424fdbc1adec), (N'usp_TakeTurn', 0x8465686109e5320b),
-    (N'usp_TargetActivation', 0x03298fcaf01fd5be), (N'vw_DeadLetters', 0xea71a353ce53d44e),
+    (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x11e29eb1e063537c),
+    (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0xb180782796031bd5),
+    (N'usp_PickConversation', 0x542338eabfc063dd), (N'usp_TakeTurn', 0x8465686109e5320b),
+    (N'usp_TargetActivation', 0xa6d0b400568e1564), (N'vw_DeadLetters', 0xea71a353ce53d44e),
     (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
     (N'usp_CheckMessages', 0x162302be56a01366), (N'usp_SendMessages', 0x2895c78cb0babc4f),
     (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
@@ -588,10 +588,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'620d4f17f457fea030a0b7d84b4a87ef35b7f61054dfa76855303543dbc27996'
+           ORDER BY h.DeploymentId DESC), N'') <> N'65a2a3837ad827f2274b407faefb174bcd3ece85b55dcccacd2a475f6db3cc65'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'620d4f17f457fea030a0b7d84b4a87ef35b7f61054dfa76855303543dbc27996');
+    VALUES (N'etl', N'0.1.0', N'65a2a3837ad827f2274b407faefb174bcd3ece85b55dcccacd2a475f6db3cc65');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'70c92a18a80d2e8d [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5549ea645f8ab79e [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -581,11 +581,11 @@ VALUES
     (N'usp_BeginConversation', 0xfcb3970f16b4c3be), (N'usp_AcquireConversation', 0x420a3ebf153d7f66),
     (N'usp_Send', 0x67748bcd861d2a1f), (N'usp_MoveCopies', 0x350d000bd6637bab),
     (N'usp_ResendPending', 0xf7d94ec5ec14f442), (N'usp_EndInitiator', 0xf56d81494adca2db),
-    (N'usp_ResendLeft', 0x981b3bd63117a3c0), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
+    (N'usp_ResendLeft', 0x0bdce2dfe2b4abfb), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
     (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
-    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0x43b2ea2c4d884e39),
-    (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x04faf6a14da48ebf),
-    (N'usp_PickConversation', 0x0a9a6e25860a9a7b), (N'usp_TargetActivation', 0x6182de262850200c),
+    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0x47c4cebe55d4d580),
+    (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x4d42b57c9d03bb77),
+    (N'usp_PickConversation', 0xabf4a177e5a12a48), (N'usp_TargetActivation', 0x5f05a30a7a58960e),
     (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xdbcab444ce762ca4),
     (N'usp_SendMessages', 0xe84459664abb5139), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
@@ -634,10 +634,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'70c92a18a80d2e8d78de920d62fc4c4a5941af38e3044025c50fd94a434facd5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5549ea645f8ab79edbf065f90fd69c0d6c57d08ef8b32726ed33e4145b3017b6'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'70c92a18a80d2e8d78de920d62fc4c4a5941af38e3044025c50fd94a434facd5');
+    VALUES (N'logging', N'0.1.0', N'5549ea645f8ab79edbf065f90fd69c0d6c57d08ef8b32726ed33e4145b3017b6');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'756e649008532ed0 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5870d47e89f4aa62 [0-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1632,7 +1632,7 @@ BEGIN
                 WHERE pa.ConversationHandle = @handle AND pa.LastUtc < DATEADD(minute, -10, SYSUTCDATETIME());
             ELSE IF @counted = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
             BEGIN
-                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) THEN 0 ELSE 1 END;
+                SET @attempts = CASE WHEN ERROR_NUMBER() = 8427 OR ERROR_NUMBER() IN (208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009) THEN 0 ELSE 1 END;
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendLeft', @handle = @handle;
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = -4,
                     @messageType = N'usp_ResendLeft', @attempts = @attempts;
@@ -2042,7 +2042,7 @@ BEGIN
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row. The server's trouble and locks blame none. */
-        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
             THROW;
     END CATCH;
 
@@ -2063,7 +2063,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
-            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [orders].[DeadLetter]
@@ -2150,7 +2150,7 @@ BEGIN
     DECLARE @waits bit = 0;             /* 1: the first row meets the server's set-up */
     DECLARE @received bit = CASE WHEN @conversationId IS NULL AND NOT EXISTS (SELECT 1 FROM @rows) THEN 0 ELSE 1 END;
 
-    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
+    IF ERROR_NUMBER() IN (208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009) AND EXISTS (SELECT 1 FROM @rows)
     BEGIN
         EXECUTE [orders].[usp_RecordPoison] @handle, -3, N'waits', 0;
         RETURN 2;
@@ -2182,12 +2182,12 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             /* The server's own trouble blames no row. */
-            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+            IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
             BEGIN
                 EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
                 SET @failed = @failed + 1;
             END
-            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)
+            ELSE IF @tried = 1 AND ERROR_NUMBER() IN (208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009)
             BEGIN                       /* the next RECEIVE would be rolled back for it */
                 EXECUTE [orders].[usp_RecordPoison] @handle, -3, N'waits', 0;
                 SET @waits = 1;
@@ -2283,7 +2283,7 @@ BEGIN
             BEGIN CATCH
                 IF @@TRANCOUNT > 0
                     ROLLBACK TRANSACTION;
-                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                IF NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
                     BREAK;              /* a message's own: who receives it finds it */
 
                 SET @size = CASE WHEN @size BETWEEN 2 AND 100 THEN 1 ELSE 0 END;
@@ -2358,6 +2358,7 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* rolled back: its first row comes next */
+    DECLARE @few bit = 0;               /* 1: RECEIVE found no room in the log: one row */
     DECLARE @careful bit;               /* 1: one waits for the server's set-up */
     DECLARE @chosen uniqueidentifier;   /* usp_PickConversation's last one */
     DECLARE @spared uniqueidentifier;   /* its END has failed: not asked again */
@@ -2378,7 +2379,10 @@ BEGIN
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [orders].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
-            IF ISNULL(@suspect, @handle) IS NULL
+            IF @few = 1 AND ISNULL(@suspect, @handle) IS NULL
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [orders].[TargetQueue] INTO @received;
+            ELSE IF ISNULL(@suspect, @handle) IS NULL
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits. */
@@ -2450,7 +2454,7 @@ BEGIN
                     END TRY
                     BEGIN CATCH
                         /* Doomed, the server's trouble, or a lock: section 5. */
-                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009))
+                        IF XACT_STATE() <> 1 OR ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009))
                             THROW;
                     END CATCH;
                 END;
@@ -2481,11 +2485,11 @@ BEGIN
                 EXECUTE [orders].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-            SELECT @suspect = NULL;
+            SELECT @suspect = NULL, @few = 0;
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn -- */
-            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 916, 942, 976, 2812, 7139, 15404, 15517, 33009)))
+            IF @phase <> 0 AND @turn < 0 AND (@phase = 2 OR NOT ((ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000) OR ERROR_NUMBER() IN (601, 652, 3906, 1205, 1222, 208, 229, 230, 297, 300, 308, 315, 916, 942, 976, 2812, 7139, 8622, 8655, 15404, 15517, 33009)))
                 EXECUTE @turn = [orders].[usp_TakeTurn] @take = 1;
 
             IF @@TRANCOUNT > 0
@@ -2512,7 +2516,7 @@ BEGIN
             IF @left = 2
                 SELECT @suspect = NULL, @careful = 1;
             IF @phase = 0
-                SET @until = DATEADD(minute, 10, SYSUTCDATETIME());
+                SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @few = 1;
         END CATCH;
     END;
 
@@ -2561,7 +2565,7 @@ SELECT
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'756e649008532ed0 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'5870d47e89f4aa62 1', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

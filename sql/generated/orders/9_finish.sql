@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'756e649008532ed0 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5870d47e89f4aa62 [7-8]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -578,11 +578,11 @@ VALUES
     (N'usp_AcquireConversation', 0x340295dd6e28b651), (N'usp_Send', 0x0376ccba1866e4e8),
     (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0xc76d223dc032ed68),
     (N'usp_ResendPending', 0xcc320b3caafa3269), (N'usp_EndInitiator', 0xe7245db59e095245),
-    (N'usp_ResendLeft', 0x5e76cb3bb5b02e5e), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
+    (N'usp_ResendLeft', 0xf2ee6d6be724af2b), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
     (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_LandRow', 0x00db5b04e571aa70),
-    (N'usp_LandBatch', 0x5c379f1155b0346f), (N'usp_EndTarget', 0xab1b1a614daa846c),
-    (N'usp_FindPoison', 0x06293c10ae4306d0), (N'usp_PickConversation', 0x830c057ca1642ece),
-    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0x78412657d36c3ee2),
+    (N'usp_LandBatch', 0xc33880dd6dab0b2a), (N'usp_EndTarget', 0xab1b1a614daa846c),
+    (N'usp_FindPoison', 0x04f09f86709f4c02), (N'usp_PickConversation', 0x2c29f71e5e4d661a),
+    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0x5e1914950988e87c),
     (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xc1ba60b591552091),
     (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
@@ -632,10 +632,10 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'756e649008532ed092c5705cd35da6248b5ebf80b99fc1a562bcf8a7f1c15702'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5870d47e89f4aa622c023931abc87ff120a214fae5e9a9aac70e08b62330298a'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'756e649008532ed092c5705cd35da6248b5ebf80b99fc1a562bcf8a7f1c15702');
+    VALUES (N'orders', N'0.1.0', N'5870d47e89f4aa622c023931abc87ff120a214fae5e9a9aac70e08b62330298a');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -177,6 +177,18 @@ SET_UP = {
         "EXECUTE (N'SELECT id FROM dbo.Closed;');",
         "GRANT SELECT ON dbo.Closed TO audit_module;",
     ),
+    308: (
+        "EXECUTE (N'SELECT id FROM dbo.Shown WITH (INDEX (IX_Gone));');",
+        "CREATE INDEX IX_Gone ON dbo.Shown (id);",
+    ),
+    315: (
+        "EXECUTE (N'SELECT id FROM dbo.Shown WITH (INDEX (IX_Off));');",
+        "ALTER INDEX IX_Off ON dbo.Shown REBUILD;",
+    ),
+    8622: (
+        "EXECUTE (N'SELECT id FROM dbo.Shown WITH (FORCESEEK) WHERE other = 1;');",
+        "CREATE INDEX IX_Other ON dbo.Shown (other);",
+    ),
     15517: (
         "EXECUTE AS USER = N'nobody'; REVERT;",
         "CREATE USER nobody WITHOUT LOGIN; GRANT IMPERSONATE ON USER::nobody TO audit_module;",
@@ -190,6 +202,10 @@ def test_what_a_hook_lacks_is_waited_for_and_only_by_who_needs_it(number):
     needs, mend = SET_UP[number]
     lab = Lab(HOOK)
     lab.sa.execute("CREATE TABLE dbo.Closed (id int);")
+    lab.sa.execute(
+        "CREATE TABLE dbo.Shown (id int, other int); GRANT SELECT ON dbo.Shown TO audit_module; "
+        "CREATE INDEX IX_Off ON dbo.Shown (id); ALTER INDEX IX_Off ON dbo.Shown DISABLE;"
+    )
     ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ProcessMessage'));")
     lab.sa.execute(
         text.replace("CREATE PROCEDURE", "ALTER PROCEDURE").replace(

@@ -26,10 +26,10 @@ TROUBLE = (trouble.DATA_FULL, trouble.LOG_FULL, trouble.NO_MEMORY, trouble.READ_
 
 
 @contextmanager
-def in_trouble(lab: Lab, number: int) -> Iterator[None]:
-    """Meanwhile who writes is told that error."""
+def in_trouble(lab: Lab, number: int, room: int = 0) -> Iterator[None]:
+    """Meanwhile who writes is told that error. room: the log has some, for a RECEIVE of so many rows."""
     database = lab.instance.database("lab")
-    trouble.begin(database, number)
+    trouble.begin(database, number, room=room)
     try:
         yield
     finally:
@@ -66,6 +66,26 @@ def test_a_full_disk_costs_each_reader_one_rollback_and_landing_goes_on_by_itsel
     assert dead(lab) == [] and queue_is_on(lab)
     waited = [text for name, _, text in lab.errors() if name == "usp_WaitForServer"]
     assert len(waited) == several and all("It goes on after" in text for text in waited)
+
+
+@pytest.mark.parametrize("several", [1, 4])
+@pytest.mark.parametrize("wait", [0, 1000])
+def test_a_log_with_little_room_left_does_not_switch_the_queue_off(several, wait):
+    """1 ten messages on each of four dialogs  2 the log has room for the RECEIVE of one  3 more room."""
+    lab = Lab(configured(target={"readers": several, "receive_wait_ms": wait}))
+    pause(lab)
+    sent = [bytes([16 * who + number]) for who in range(4) for number in range(10)]
+    clients = [Client(lab) for _ in range(4)]
+    for body in sent:
+        clients[body[0] // 16].execute(send("0x" + body.hex()))
+    with in_trouble(lab, trouble.LOG_FULL, room=1):
+        lab.sa.execute(START)
+        lab.advance(60)
+        assert queue_is_on(lab) and lab.bodies() and dead(lab) == []
+        lab.advance(HOUR)
+        assert queue_is_on(lab) and dead(lab) == []
+    lab.advance(61)
+    assert sorted(lab.bodies()) == sent and dead(lab) == [] and queue_is_on(lab)
 
 
 def test_a_reader_of_the_version_before_may_call_it_with_two_arguments():
