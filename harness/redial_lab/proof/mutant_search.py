@@ -14,6 +14,7 @@ import os
 import pickle
 import re
 import resource
+import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,9 @@ TRANSITIONS = 6_000
 
 SHIPPED = 60_000
 """The same of the shipped text."""
+
+DEPTH = 1_000
+"""Steps after which a mutant has no end; the shipped text comes to its end before."""
 
 PROCESSOR = 60
 """Seconds of a processor after which a search has no end: a loop inside one step."""
@@ -94,7 +98,9 @@ class Case:
     lock: Lock = field(default_factory=Lock)
 
     def shipped(self) -> Shipped:
-        """Search it as shipped, once. Raises ValueError when a claim is violated."""
+        """Search it as shipped, once. Raises ValueError when a claim is violated or it has no end:
+        then each mutant of it would be found for that.
+        """
         with self.lock:
             if self.searched is None:
                 answer = forked(lambda: _as_shipped(self), PROCESSOR)
@@ -103,6 +109,8 @@ class Case:
                 violated = ", ".join(answer.result.violations)
                 if violated:
                     raise ValueError(f"setup {self.key} as shipped: {violated}")
+                if answer.result.bounded_by.startswith("depth"):
+                    raise ValueError(f"setup {self.key} as shipped: no end within {DEPTH} steps")
                 self._itself(answer)
                 self.searched = answer
             return self.searched
@@ -261,14 +269,14 @@ def _as_shipped(case: Case) -> Shipped:
         return plain.on_every_state(world)
 
     noting = replace(plain, at_the_end=at_the_end, on_every_state=on_every_state)
-    result = search(noting, Limits(transitions=SHIPPED, first=True))
+    result = search(noting, Limits(transitions=SHIPPED, depth=DEPTH, first=True))
     return Shipped(result, frozenset(outcomes), frozenset(waited), watch.reached())
 
 
 def _mutated(case: Case, text: str, shipped: Shipped) -> Result:
     plain = _with(case, text)
     if not shipped.result.ended:  # there may be more outcomes and waits than are known
-        return search(plain, Limits(transitions=TRANSITIONS, first=True))
+        return search(plain, Limits(transitions=TRANSITIONS, depth=DEPTH, first=True))
 
     def at_the_end(world: World) -> list[str]:
         names = plain.at_the_end(world)
@@ -283,7 +291,7 @@ def _mutated(case: Case, text: str, shipped: Shipped) -> Result:
         ]
 
     comparing = replace(plain, at_the_end=at_the_end, on_every_state=on_every_state)
-    return search(comparing, Limits(transitions=TRANSITIONS, first=True))
+    return search(comparing, Limits(transitions=TRANSITIONS, depth=DEPTH, first=True))
 
 
 def _with(case: Case, text: str) -> Scenario:
@@ -294,7 +302,8 @@ def _with(case: Case, text: str) -> Scenario:
         session.execute(batch).ok()
         session.close()
         instance.run()
-    return replace(case.scenario, prepare=lambda: instance)
+    # A witness is a function, which no process can send to another; a hunt asks for none.
+    return replace(case.scenario, prepare=lambda: instance, witnesses=())
 
 
 # ---------------------------------------------------------------------- hunting
@@ -376,17 +385,19 @@ def _searched(case: Case, mutation: Mutation, mark: str) -> Search:
         return replace(found, claim=claim, steps=len(violation.path))
     if answer.bounded_by.startswith("depth"):
         return replace(
-            found, claim=f"L3 no end within {Limits().depth} steps", steps=answer.deepest
+            found, claim=f"L3 no end within {DEPTH} steps", steps=answer.deepest
         )
     return found
 
 
 def _said(failure: str) -> str:
-    """A search that failed, as the page names it."""
+    """A search that failed, as the page names it. Raises ValueError for a failure of our own."""
     kind, _, said = failure.partition(": ")
     if kind == "AssertionError":
         return f"before the search: {said[:50]}"
-    return f"L3 {failure}" if failure.startswith("no end") else failure
+    if failure.startswith("no end"):
+        return f"L3 {failure}"
+    raise ValueError(failure)
 
 
 def forked(work: Callable[[], Answer], limit: float) -> Answer | str:
@@ -406,18 +417,18 @@ def measured(work: Callable[[], Answer], limit: float) -> tuple[Answer | str, fl
             os.close(receiving)
             resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
             try:
-                answer = cast("Answer | str", work())
+                said = pickle.dumps(cast("Answer | str", work()))
             except BaseException as error:
-                answer = f"{type(error).__name__}: {error}"
+                said = pickle.dumps(f"{type(error).__name__}: {error}")
             with os.fdopen(sending, "wb") as pipe:
-                pickle.dump(answer, pipe)
+                pipe.write(said)
         finally:
             os._exit(0)
     os.close(sending)
-    answer, used = f"no end within {limit:.0f} s of a processor", 0.0
+    heard: list[Answer | str] = []
     with os.fdopen(receiving, "rb") as pipe, suppress(EOFError):
-        answer = pickle.load(pipe)
-    with suppress(ChildProcessError):
-        usage = os.wait4(child, 0)[2]
-        used = usage.ru_utime + usage.ru_stime
-    return answer, used
+        heard.append(pickle.load(pipe))
+    _, status, usage = os.wait4(child, 0)
+    killed = os.waitstatus_to_exitcode(status) in (-signal.SIGXCPU, -signal.SIGKILL)
+    why = f"no end within {limit:.0f} s of a processor" if killed else f"no answer, {status}"
+    return heard[0] if heard else why, usage.ru_utime + usage.ru_stime

@@ -67,6 +67,24 @@ def test_a_mutant_that_was_not_hunted_yet_is_named(tmp_path):
     )
 
 
+def test_a_case_whose_shipped_text_has_no_end_finds_nothing(cases, monkeypatch):
+    """Else each mutant of it would be found for the end it does not come to."""
+    monkeypatch.setattr(hunting_ground, "DEPTH", 5)
+    case = replace(cases["first send"], searched=None)
+    with pytest.raises(ValueError, match="as shipped: no end within 5 steps"):
+        case.shipped()
+
+
+def test_a_search_that_fails_for_its_own_reasons_finds_nothing(cases, monkeypatch):
+    def fails(*_):
+        return lambda: None  # no process can send it to another
+
+    monkeypatch.setattr(hunting_ground, "_mutated", fails)
+    name = "usp_ArmTimer.in-list.8426"
+    with pytest.raises(ValueError, match="pickle"):
+        hunt(name, cases)
+
+
 def test_what_was_searched_is_not_searched_again(cases, tmp_path):
     name = "usp_ArmTimer.in-list.8426"
     remembered = Remembered(tmp_path / "found.json")
