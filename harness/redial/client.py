@@ -18,7 +18,7 @@ import json
 import random
 import time
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -36,7 +36,10 @@ AGAIN = {  # the server's errors after which all of it is done again, and why th
     1222: "a lock did not come within LOCK_TIMEOUT: it may be free now",
     3960: "a row changed under SNAPSHOT: the server rolled everything back, a new snapshot has it",
 }
-NEXT = {
+DRIVER = "Pass Driver={redial.odbc.odbc_driver()}: what pip brought is registered under no name."
+NEXT: dict[int | str, str] = {  # by the server's number, or the driver's SQLSTATE
+    "01000": DRIVER,
+    "IM002": DRIVER,
     201: "Pass message_type: this configuration has several.",
     229: "Have your user added to the configuration's sender role.",
     2812: "Check the schema, and the database in the connection string.",
@@ -80,7 +83,8 @@ T = TypeVar("T")
 class SendError(Exception):
     """What was done, why it failed, what to do next. number: the server's, or 0.
 
-    again: to do all of it again, after a pause, may help.
+    again: to do all of it again, after a pause and on a connection that lives, may help, and sends
+    nothing twice.
     """
 
     def __init__(
@@ -101,7 +105,7 @@ class MaybeSent(SendError):
 
 @dataclass(frozen=True)
 class Retry:
-    """How often, with pauses of a random part of 0.1 s, 0.2 s, ... 5 s between the tries."""
+    """How often, at least once, with pauses of a random part of 0.1 s, 0.2 s, ... 5 s between the tries."""
 
     tries: int = 12
     sleep: Callable[[float], object] = time.sleep
@@ -123,16 +127,21 @@ def send(
 
 
 def send_many(
-    connection: Place, bodies: Sequence[bytes], *, schema: str, message_type: str | None = None,
+    connection: Place, bodies: Iterable[bytes | None], *, schema: str, message_type: str | None = None,
     key: str | None = None, message_ids: Sequence[UUID] | None = None, retry: Retry = RETRY,
 ) -> int:  # fmt: skip
     """Thousands in one round trip, all or none, in this order; how many. docs/bulk.md has more."""
+    what, bodies = f"{schema}.usp_SendBatch", list(bodies)
     for body in bodies:
-        if not isinstance(body, bytes):
-            raise _no_bytes(f"{schema}.usp_SendBatch", body)
+        if body is not None and not isinstance(body, bytes):
+            raise _no_bytes(what, body)
     ids: Sequence[UUID | None] = [None] * len(bodies) if message_ids is None else message_ids
+    if len(ids) != len(bodies):
+        raise NotSent(
+            what, f"{len(bodies)} messages have {len(ids)} message_ids.", "Pass one for each."
+        )
     messages = [
-        {"ordinal": place, "type": message_type, "body": b64encode(body).decode(),
+        {"ordinal": place, "type": message_type, "body": b64encode(body or b"").decode(),
          "key": key, "id": one and str(one)}
         for place, (body, one) in enumerate(zip(bodies, ids, strict=True))
     ]  # fmt: skip
@@ -156,6 +165,8 @@ def transaction(
     def attempt() -> T:
         connection, commit_asked = _opened(connect, what), False
         try:
+            if _inside(connection):
+                raise _no_autocommit(what)
             begun = _value(connection, BEGIN)
             result = work(connection)
             commit_asked = True
@@ -167,7 +178,7 @@ def transaction(
             if not isinstance(cause, pyodbc.Error):
                 raise
             what_failed = error.what if isinstance(error, SendError) else what
-            told = _told(cause, what_failed, alive=alive, maybe=commit_asked, reopens=True)
+            told = _told(cause, what_failed, alive=alive, maybe=commit_asked)
             if told.again or commit_asked or isinstance(error, SendError):
                 raise told from cause
             raise  # your statement's own error, as it came
@@ -182,28 +193,29 @@ def _call(
     retry: Retry,
 ) -> list[Any]:  # fmt: skip
     """EXECUTE, with the rules of the module's first lines; its rows."""
-    what, reopens, inside = f"{schema}.{procedure}", callable(place), False
+    what, reopens, inside, final = f"{schema}.{procedure}", callable(place), False, False
+    if not isinstance(schema, str):
+        raise NotSent(what, f"schema is {type(schema).__name__}.", "Pass its name, a text.")
 
     def attempt() -> list[Any]:
-        nonlocal inside
+        nonlocal inside, final
         connection: Connection = _opened(place, what) if callable(place) else place
         asked = False
         try:
-            inside = not connection.autocommit or _value(connection, INSIDE) > 0
+            inside = final = _inside(connection)
             if inside and reopens:
-                raise NotSent(what, "The function gave a connection inside a transaction.",
-                              "Open it with autocommit=True.")  # fmt: skip
+                raise _no_autocommit(what)
             asked = True
             return _execute(connection, f"{quote_name(schema)}.{procedure}", values)
         except pyodbc.Error as error:
             alive, maybe = _answers(connection, "SELECT 1;"), asked and not inside
-            raise _told(error, what, alive=alive, maybe=maybe, reopens=reopens,
-                        inside=inside) from error  # fmt: skip
+            final = inside or not (alive or reopens)  # a dead connection of yours stays dead
+            raise _told(error, what, alive=alive, maybe=maybe, inside=inside) from error
         finally:
             if reopens:
                 _close(connection)
 
-    return _until_done(attempt, repeatable, retry, lambda: inside)
+    return _until_done(attempt, repeatable, retry, lambda: final)
 
 
 def _until_done(
@@ -218,8 +230,8 @@ def _until_done(
         except SendError as error:
             left -= 1
             if isinstance(error, MaybeSent):
-                doubt = error
-            if final() or not error.again or left <= 0 or (doubt and not repeatable):
+                doubt, error.again = error, error.again and repeatable
+            if final() or not error.again or left <= 0:
                 if doubt is None or doubt is error:
                     raise
                 raise doubt from error
@@ -241,7 +253,7 @@ def _execute(connection: Connection, procedure: str, values: dict[str, Any]) -> 
 
 
 def _told(
-    error: pyodbc.Error, what: str, *, alive: bool, maybe: bool, reopens: bool, inside: bool = False
+    error: pyodbc.Error, what: str, *, alive: bool, maybe: bool, inside: bool = False
 ) -> SendError:
     """What the driver raised, as NotSent or MaybeSent."""
     state = str(error.args[0]) if error.args else ""
@@ -252,12 +264,13 @@ def _told(
         return MaybeSent(
             what, f"The answer got lost: it may or may not have been sent. {cause}",
             "Look whether it has landed; or send it with a message_id (delivery = exactly_once), "
-            "which can be repeated.", number or 0, lost and reopens,
+            "which can be repeated.", number or 0, lost,
         )  # fmt: skip
-    again = (lost and reopens) or number in AGAIN
+    again = lost or number in AGAIN
     step = "Open a new connection and do all of it again." if lost else said
-    step = step or NEXT.get(number or 0) or (
-        "Do all of it again, later." if again else "See the number in docs/errors.md.")  # fmt: skip
+    step = step or NEXT.get(number or state) or (
+        "Do all of it again, later." if again else
+        "See the number in docs/errors.md." if number else "See what the driver says.")  # fmt: skip
     if inside and not lost:
         step = f"Roll your transaction back. {step[:1].upper()}{step[1:]}"
     return NotSent(what, cause, step, number or 0, again)
@@ -268,12 +281,22 @@ def _no_bytes(what: str, body: object) -> NotSent:
                    "Pass bytes, such as text.encode().")  # fmt: skip
 
 
+def _no_autocommit(what: str) -> NotSent:
+    return NotSent(what, "The function gave a connection inside a transaction.",
+                   "Open it with autocommit=True.")  # fmt: skip
+
+
+def _inside(connection: Connection) -> bool:
+    """Whether what is sent on it now would be somebody's to commit."""
+    return not connection.autocommit or _value(connection, INSIDE) > 0
+
+
 def _opened(connect: Any, what: str) -> Connection:
     try:
         return connect()
     except pyodbc.Error as error:
         alive = bool(error.args) and error.args[0] not in NOBODY
-        raise _told(error, what, alive=alive, maybe=False, reopens=True) from error
+        raise _told(error, what, alive=alive, maybe=False) from error
 
 
 def _value(connection: Connection, sql: str) -> int:

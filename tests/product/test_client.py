@@ -69,7 +69,7 @@ def test_every_call_is_the_same_statement_whatever_the_lengths(stage, connection
 def test_the_ten_lines_of_the_developers_page_send(stage):
     page = (DOCS / "start" / "developer.md").read_text("utf-8")
     lines = re.search(r"```python\n(.*?)```", page, re.S).group(1)
-    exec(re.sub(r'"Driver=[^"]*"', lambda _: repr(stage.odbc), lines), {})
+    exec(re.sub(r'f"Driver=[^"]*"', lambda _: repr(stage.odbc), lines), {})
     assert stage.landed() == [b'{"order":7}']
 
 
@@ -127,9 +127,9 @@ def test_a_connection_that_goes_in_your_transaction_has_sent_nothing(stage, conn
     """1 A row. 2 Killed or cut while usp_Send is called. 3 NotSent: the server rolled back."""
     connection.execute("BEGIN TRANSACTION; INSERT INTO dbo.Work (Id) VALUES (N'row');").close()
     stage.wire.when("usp_Send", stage.goes(how))
-    with pytest.raises(NotSent, match="Open a new connection"):
+    with pytest.raises(NotSent, match="Open a new connection") as told:
         send(connection, b"x", schema="audit", retry=three(lambda: pytest.fail("a pause")))
-    assert (stage.work(), stage.landed()) == ([], [])
+    assert told.value.again and (stage.work(), stage.landed()) == ([], [])
     stage.is_clean()
 
 
@@ -171,9 +171,9 @@ def test_a_connection_that_went_before_the_send_is_replaced_by_the_function(stag
 @pytest.mark.parametrize("how", WAYS_TO_GO)
 def test_a_connection_of_yours_that_went_before_the_send_is_told(stage, connection, how):
     stage.wire.when("@@OPTIONS", stage.goes(how))
-    with pytest.raises(NotSent, match="Open a new connection"):
+    with pytest.raises(NotSent, match="Open a new connection") as told:
         send(connection, b"x", schema="audit", retry=three(lambda: pytest.fail("a pause")))
-    assert stage.landed() == []
+    assert told.value.again and stage.landed() == []
 
 
 @pytest.mark.parametrize(("how", "there"), WAYS_TO_GO.items())
@@ -181,13 +181,14 @@ def test_a_connection_of_yours_that_went_before_the_send_is_told(stage, connecti
 def test_an_answer_that_is_lost_may_or_may_not_have_been_sent(stage, connect, words, how, there):
     """What is told is the same where it is there and where it is not; it is never sent twice."""
     stage.wire.when(words, stage.goes(how))
-    with pytest.raises(MaybeSent, match="may or may not have been sent"):
+    with pytest.raises(MaybeSent, match="may or may not have been sent") as told:
         if words == COMMIT:
             transaction(connect, lambda mine: send(mine, b"x", schema="audit"), retry=three())
         elif words == "usp_Send":
             send(connect, b"x", schema="audit", retry=three())
         else:
             many(connect, [b"x"], retry=three())
+    assert not told.value.again  # it would be sent twice
     assert stage.wire.waits == 0
     assert stage.landed() == [b"x"] * there
     stage.is_clean()
@@ -289,6 +290,24 @@ def test_the_list_decides_what_is_tried_again(monkeypatch, number, given):
 
 
 # ---------------------------------------------------------------------- bad input
+def test_a_list_of_none_and_any_iterable_are_sent_as_send_does(stage, connection):
+    assert send_many(connection, (body for body in (None, b"", b"x")), schema="audit") == 3
+    assert stage.landed() == [None, None, b"x"]
+
+
+def test_what_cannot_be_meant_is_named_before_anything_is_asked(connection):
+    with pytest.raises(NotSent, match="2 messages have 1 message_ids"):
+        many(connection, [b"1", b"2"], "etl", message_ids=[uuid.uuid4()])
+    with pytest.raises(NotSent, match="schema is NoneType"):
+        send(connection, b"x", schema=None)
+
+
+def test_a_driver_that_is_not_there_names_the_one_that_pip_brought(stage):
+    server = stage.odbc.replace("Driver={/", "Driver={/nowhere/")
+    with pytest.raises(NotSent, match="odbc_driver"):
+        send(lambda: pyodbc.connect(server), b"x", schema="audit")
+
+
 @pytest.mark.parametrize("body", ["text", 7, bytearray(b"x")])
 def test_a_body_that_is_no_bytes_is_refused_before_anything_is_asked(connection, body):
     for call in (lambda: send(connection, body, schema="audit"), lambda: many(connection, [body])):
@@ -340,6 +359,8 @@ def test_a_function_that_gives_a_connection_in_a_transaction_is_refused(stage):
     """What it would send would be rolled back by close, and nobody told."""
     with pytest.raises(NotSent, match="autocommit=True"):
         send(lambda: pyodbc.connect(stage.odbc), b"x", schema="audit")
+    with pytest.raises(NotSent, match="autocommit=True"):
+        transaction(lambda: pyodbc.connect(stage.odbc), lambda mine: pytest.fail("it was called"))
     assert stage.wire.asked("usp_Send") == []
 
 

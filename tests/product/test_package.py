@@ -18,6 +18,7 @@ from pathlib import Path
 import pyodbc
 import pytest
 
+from redial.cli.errors import EXTRAS
 from redial.paths import ROOT
 from redial.server import with_database
 from redial.spark.errors import PipelineError
@@ -26,6 +27,14 @@ from redial_broker.tds.process import BrokerProcess
 from tests.sampling import SMALL, full
 
 CONFIG = "mine"
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in {}:
+            raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)
+sys.meta_path.insert(0, Hidden())
+"""
 
 
 def run(command: list[str], folder: Path, **environment: str | Path) -> subprocess.CompletedProcess:
@@ -167,25 +176,26 @@ def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, t
 
     The demo finds out at its picture: after a hundred records, and after all of them with --full.
     """
-    hide = (
-        "import sys\n"
-        "class Hidden:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] in {}:\n"
-        "            raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)\n"
-        "sys.meta_path.insert(0, Hidden())\n"
-    )
     for module, extra, command in (
         ("sortedcontainers", "broker", ["deploy", "--config", CONFIG, "--server", "embedded"]),
         ("lxml", "broker", ["broker", "--port", "0"]),
         ("matplotlib", "lab", ["demo", "--quick", *([] if full() else ["--records", "100"])]),
     ):
         (tmp_path / module).mkdir()
-        (tmp_path / module / "sitecustomize.py").write_text(hide.format((module,)))
+        (tmp_path / module / "sitecustomize.py").write_text(HIDE.format((module,)))
         done = run([str(programs / "redial"), *command], project, PYTHONPATH=tmp_path / module)
         assert done.returncode == 1, command
         assert f"{module}" in done.stdout + done.stderr
         assert f"Next: pip install 'redial-servicebroker[{extra}]'" in done.stdout + done.stderr
+
+
+def test_a_wheel_alone_renders_and_names_its_commands(programs, tmp_path, project):
+    """Every module of every extra is hidden; pyodbc, invoke and the rest of the base are there."""
+    modules = tuple(name for extra in EXTRAS.values() for name in extra if name != "zoneinfo")
+    (tmp_path / "sitecustomize.py").write_text(HIDE.format((*modules, "arrow_odbc")))
+    for command in (["--list"], ["land", "--help"], ["audit", "--help"], ["render", "--check"]):
+        done = run([str(programs / "redial"), *command], project, PYTHONPATH=tmp_path)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
 def skip_without_spark() -> None:

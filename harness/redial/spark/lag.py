@@ -10,7 +10,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from redial.spark import retrying
 from redial.spark.marks import Offset, held_back_by, landing, present, waiting_behind
 from redial.spark.options import Options
 from redial.spark.ranges import range_condition
@@ -60,6 +59,8 @@ class Lag:
 
 def behind(connection: Any, options: Options, start: int, end: Offset) -> Lag:
     """Ask the server. start: where the last planned batch ends. end: the mark of now."""
+    from redial.spark.retrying import tried_again  # tenacity is of the extra spark
+
     rows, size, seconds, oldest = connection.execute(
         "SELECT COUNT_BIG(*), ISNULL(SUM(u.Bytes), 0), "
         "ISNULL(DATEDIFF_BIG(millisecond, MIN(u.LandedUtc), MAX(u.LandedUtc)), 0) / 1000.0, "
@@ -73,4 +74,4 @@ def behind(connection: Any, options: Options, start: int, end: Offset) -> Lag:
     # On a busy server rows land above the mark since it was taken; a mark that is held stays.
     if waiting_behind(connection, options, end.mark) and present(connection, options) == end:
         held = held_back_by(connection)[0]
-    return Lag(rows, size, float(seconds), float(oldest), retrying.tried_again.count, held)
+    return Lag(rows, size, float(seconds), float(oldest), tried_again.count, held)
