@@ -13,7 +13,7 @@ from redial.cli.errors import UserError
 from redial.cli.naming import renamed
 from redial.config.load import parse
 from redial.render import render
-from redial.render.modules import CONTENTS, FINISH, on_disk, places_in
+from redial.render.modules import CONTENTS, FINISH, WHOLE, on_disk, places_in
 
 _STAND_IN = "zq0name"
 _LOOK = """\
@@ -29,6 +29,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 """
+_PASSED = "/* It has passed"
 _SETTINGS = """\
 -- An example: copy it, say your own name, run the copy with sqlcmd -b -i, or in SSMS with SQLCMD mode.
 -- What stands here beats -v of the command line; without such a file say it with -v.
@@ -41,12 +42,13 @@ SETTINGS = "settings.sqlcmd"
 def with_variables() -> dict[str, str]:
     """The files of the shipped configuration, their name a variable; by file name.
 
-    Without 89_whole: what it counts of a text depends on the name.
+    Of WHOLE only the mark that it has passed: what it counts of a text depends on the name.
     """
     files = render(parse(renamed(_STAND_IN)))
-    whole = next(p for name, p in places_in(files[CONTENTS]).items() if name.startswith("89_"))
+    whole = next(p for name, p in places_in(files[CONTENTS]).items() if WHOLE.match(name))
     lines = files[FINISH].split("\n")
-    files[FINISH] = "\n".join([*lines[: whole.first - 1], *lines[whole.last :]])
+    mark = next(i for i in range(whole.first, whole.last) if lines[i].startswith(_PASSED))
+    files[FINISH] = "\n".join([*lines[: whole.first - 1], *lines[mark:]])
     scripts = [name for name in on_disk(files) if name.endswith(".sql")]
     found = {}
     for name in scripts:

@@ -14,7 +14,7 @@ from redial.deploy.history import Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
 from redial.render import render
-from redial.render.modules import CONTENTS, PART, Place, places_in
+from redial.render.modules import CONTENTS, PART, WHOLE, Place, places_in
 from redial.render.quoting import quote_name
 from redial.tsql import split_batches
 
@@ -26,8 +26,6 @@ LOCK_TIMEOUT = 1222
 """Lock request time out period exceeded (sys.messages)."""
 ASKS = "05_preflight.check.sql"
 """The part that asks whether it may be installed here."""
-WHOLE = re.compile(r"(?:target/)?89_")
-"""The part by which the files look whether all is there."""
 LOCK_WAIT_MS = 60_000
 """How long a second deployment of the same configuration waits for the first, milliseconds."""
 
@@ -82,7 +80,7 @@ def installation(files: Iterable[str]) -> list[str]:
     """The parts of an installation in order: what the sender's side asks first, then each side, by the
     numbers of their areas, so that nobody is let in before all of it is there.
 
-    Without 89_whole, which is for other tools: a deployment looks at more when it has ended.
+    Without WHOLE: a deployment looks at more when it has ended.
     """
     parts = [name for name in files if PART.fullmatch(name) and not WHOLE.match(name)]
     parts.sort(key=lambda name: (not name.startswith("target/"), name))

@@ -204,7 +204,7 @@ def _assembled(
     frames, before = {}, ""
     for name in files:
         head = around.head(name, before, content)
-        frames[name] = Frame(head, around.tail(name, content))
+        frames[name] = Frame(head, around.tail(name, content), around.guard(content))
         before = name
     return assembled(frames, files, parts)
 

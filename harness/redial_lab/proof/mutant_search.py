@@ -384,9 +384,7 @@ def _searched(case: Case, mutation: Mutation, mark: str) -> Search:
         claim, violation = next(iter(answer.violations.items()))
         return replace(found, claim=claim, steps=len(violation.path))
     if answer.bounded_by.startswith("depth"):
-        return replace(
-            found, claim=f"L3 no end within {DEPTH} steps", steps=answer.deepest
-        )
+        return replace(found, claim=f"L3 no end within {DEPTH} steps", steps=answer.deepest)
     return found
 
 

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'585feddf66c84366 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'7a7fede9df2f1eca [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -18,6 +18,86 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
+   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
+DECLARE @lacks nvarchar(1600) = N'';
+DECLARE @name sysname;
+DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
+
+INSERT INTO @made (Name, Digest)
+VALUES
+    (N'usp_Mark', 0x1f4024f3606896a7), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
+    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
+    (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL), (N'SentMessage', NULL),
+    (N'SessionConversations', NULL), (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0x16e1e53a9c894b36),
+    (N'usp_ArmTimer', 0x2ef79e5adb233e4e), (N'usp_DropCopies', 0x136c736e268b0469),
+    (N'usp_LogError', 0xba93faab9ab6a7bb), (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96),
+    (N'usp_RecordPoison', 0x30cf0bd5d7f68fa0), (N'usp_SendEndOfStream', 0x94998c25b85825cd),
+    (N'usp_SendPrivately', 0x810c9134ce8958c8), (N'usp_WaitForServer', 0x94bd13a6b8a7373b),
+    (N'usp_BeginConversation', 0xbdca2d9bdc8fcb14), (N'usp_AcquireConversation', 0x33aa3d43495f6356),
+    (N'usp_Send', 0xae7c307b6228a877), (N'usp_RecycleConversation', 0x33d5c48c05d88284),
+    (N'usp_MoveCopies', 0xee6402513cc62774), (N'usp_ResendPending', 0x8e370d0cfbbb3c8c),
+    (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x86fb7ecae81c9c59),
+    (N'usp_ResendStranded', 0xa11eda4f16785a3f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
+    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0x5e7487ef06374ed3),
+    (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xd34fdb069e59fa6e),
+    (N'usp_PickConversation', 0x7be42c0b3a78ce3e), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
+    (N'usp_TargetActivation', 0x0c946e53190bf785), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
+    (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
+    (N'usp_CheckMessages', 0xb376bfcf40bff098), (N'usp_SendMessages', 0x9b322de69b902c02),
+    (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
+    (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
+    (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
+    (N'ufn_HealthBroker', 0x5bf4ce41f803159d), (N'ufn_HealthConversations', 0xfd51f0ee8077e5a9),
+    (N'ufn_HealthData', 0x9fe1be81c0cc456d), (N'ufn_HealthPending', 0xe339b60dbd3d9a9e),
+    (N'ufn_HealthQueues', 0x8b5ac5b59a07a16e), (N'usp_CheckHealth', 0x53cdb91d3de83e83),
+    (N'usp_Health', 0xee250f70f0e7dc8f), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
+    (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
+    (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x4968733656e7479a),
+    (N'usp_CloseDialogs', 0x5ab14656ce77e550), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
+    (N'usp_EndLeakedOne', 0xb42f4782b0549605), (N'usp_InTheWay', 0x83f961c39e0352cc),
+    (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
+    (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
+    (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0xe27f9ade6edcd936),
+    (N'usp_Resend', 0x65f3b06ff2ca8ac7), (N'usp_RetireIdle', 0x85b629c2afefb068),
+    (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
+    (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0xe74932ab21a1e77c),
+    (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
+    (N'usp_PurgePoison', 0xa41b432ad59e0f03), (N'DeploymentAttempt', NULL);
+INSERT INTO @left (Name)
+SELECT d.Name
+FROM @made AS d
+LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(d.Name)))
+OUTER APPLY (SELECT CONCAT(N'[audit].', QUOTENAME(d.Name)) AS Own) AS o
+WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
+   OR (d.Digest IS NOT NULL
+       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
+            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
+                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
+WHILE EXISTS (SELECT 1 FROM @left)
+BEGIN
+    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
+    DELETE FROM @left WHERE Name = @name;
+    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
+END;
+IF @lacks <> N''
+BEGIN
+    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
+        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
+    THROW 50220, @message, 127;
+END;
+/* It has passed: what follows asks for this mark. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+           WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'7a7fede9df2f1eca 9', @level0type = N'SCHEMA', @level0name = N'audit';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
 BEGIN
@@ -41,6 +121,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
 SET XACT_ABORT ON;
@@ -123,6 +207,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
    something it calls would roll back five times and switch its queue off; where scripts go on
@@ -192,6 +280,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
     DROP INDEX [IX_Landing_Conversation] ON [audit].[Landing];
@@ -496,88 +588,24 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
-   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
-DECLARE @lacks nvarchar(1600) = N'';
-DECLARE @name sysname;
-DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
-DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
-
-INSERT INTO @made (Name, Digest)
-VALUES
-    (N'usp_Mark', 0x1f4024f3606896a7), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
-    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL), (N'SentMessage', NULL),
-    (N'SessionConversations', NULL), (N'ReceivedBatch', NULL), (N'ufn_ReadEnvelope', 0x16e1e53a9c894b36),
-    (N'usp_ArmTimer', 0x2ef79e5adb233e4e), (N'usp_DropCopies', 0x136c736e268b0469),
-    (N'usp_LogError', 0xba93faab9ab6a7bb), (N'usp_ReadErrorBody', 0xb3fb45c65c0e8b96),
-    (N'usp_RecordPoison', 0x30cf0bd5d7f68fa0), (N'usp_SendEndOfStream', 0x94998c25b85825cd),
-    (N'usp_SendPrivately', 0x810c9134ce8958c8), (N'usp_WaitForServer', 0x94bd13a6b8a7373b),
-    (N'usp_BeginConversation', 0xe980a6de1ee8c7de), (N'usp_AcquireConversation', 0x26ddb24d979f5e54),
-    (N'usp_Send', 0x6977ea09cd6139b5), (N'usp_RecycleConversation', 0x33d5c48c05d88284),
-    (N'usp_MoveCopies', 0xee6402513cc62774), (N'usp_ResendPending', 0x8e370d0cfbbb3c8c),
-    (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x86fb7ecae81c9c59),
-    (N'usp_ResendStranded', 0xa11eda4f16785a3f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
-    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0x5e7487ef06374ed3),
-    (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xd34fdb069e59fa6e),
-    (N'usp_PickConversation', 0x7be42c0b3a78ce3e), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
-    (N'usp_TargetActivation', 0x0c946e53190bf785), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
-    (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
-    (N'usp_CheckMessages', 0xb376bfcf40bff098), (N'usp_SendMessages', 0x9b322de69b902c02),
-    (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
-    (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
-    (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
-    (N'ufn_HealthBroker', 0x5bf4ce41f803159d), (N'ufn_HealthConversations', 0xfd51f0ee8077e5a9),
-    (N'ufn_HealthData', 0x9fe1be81c0cc456d), (N'ufn_HealthPending', 0xe339b60dbd3d9a9e),
-    (N'ufn_HealthQueues', 0x8b5ac5b59a07a16e), (N'usp_CheckHealth', 0x53cdb91d3de83e83),
-    (N'usp_Health', 0xee250f70f0e7dc8f), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
-    (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
-    (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x4968733656e7479a),
-    (N'usp_CloseDialogs', 0x5ab14656ce77e550), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
-    (N'usp_EndLeakedOne', 0xb42f4782b0549605), (N'usp_InTheWay', 0x83f961c39e0352cc),
-    (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
-    (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
-    (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0xe27f9ade6edcd936),
-    (N'usp_Resend', 0x65f3b06ff2ca8ac7), (N'usp_RetireIdle', 0x85b629c2afefb068),
-    (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
-    (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0xe74932ab21a1e77c),
-    (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
-    (N'usp_PurgePoison', 0xa41b432ad59e0f03), (N'DeploymentAttempt', NULL);
-INSERT INTO @left (Name)
-SELECT d.Name
-FROM @made AS d
-LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(d.Name)))
-OUTER APPLY (SELECT CONCAT(N'[audit].', QUOTENAME(d.Name)) AS Own) AS o
-WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
-   OR (d.Digest IS NOT NULL
-       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
-            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
-                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
-WHILE EXISTS (SELECT 1 FROM @left)
-BEGIN
-    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
-    DELETE FROM @left WHERE Name = @name;
-    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
-END;
-IF @lacks <> N''
-BEGIN
-    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
-        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
-    THROW 50220, @message, 127;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'585feddf66c843664ea6381d3422dea188d4dce9dd2cf1c4522e29158d961814'
+           ORDER BY h.DeploymentId DESC), N'') <> N'7a7fede9df2f1eca5a0b261b3b8e38c5fa028a120333a7d6a26bde3fd770ebd6'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'585feddf66c843664ea6381d3422dea188d4dce9dd2cf1c4522e29158d961814');
+    VALUES (N'audit', N'0.1.0', N'7a7fede9df2f1eca5a0b261b3b8e38c5fa028a120333a7d6a26bde3fd770ebd6');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
 SET XACT_ABORT ON;
@@ -631,6 +659,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'7a7fede9df2f1eca 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0

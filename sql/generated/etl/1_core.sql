@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'65a2a3837ad827f2 [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'aed012265531d3e4 [0-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -252,7 +252,8 @@ GO
    MessageSequence counts the messages of the dialog from 0, as the broker does; a copy goes for the
    message that has its number and its content, never for its number alone.
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
-   the conversation group of the dialog's target. So nobody waits for a row here.
+   the conversation group of the dialog's target. So nobody waits for a row here, but where the
+   numbers of a dialog came apart (usp_DropCopies).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[etl].[SentMessage]', N'U') IS NULL
@@ -905,7 +906,7 @@ BEGIN
     END TRY
     BEGIN CATCH
         /* A caller who goes on must not commit a dialog nobody knows, nor a row
-           that leads to it or to the one before, which has ended (S2, S6). */
+           that leads to it or to the one before, which has ended. */
         IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
             UPDATE sc                       /* the slot stays, unused */
@@ -1050,7 +1051,7 @@ BEGIN
             /* 8426, 8429: dead, nobody need be told; where that doomed, usp_Send starts over. */
             IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
             BEGIN
-                /* EndOfStream went out: no caller may commit a row that leads behind it (S2). */
+                /* EndOfStream went out: no caller may commit a row that leads behind it. */
                 IF @ownsTransaction = 0 AND XACT_STATE() = 1
                    AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
                                WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
@@ -1078,7 +1079,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_Send]
     @toService sysname = N'//redial/etl/target',  /* likewise */
     @onContract sysname = N'//redial/etl/contract',  /* likewise: the newest */
     @messageType sysname = N'//redial/etl/event',  /* likewise */
-    @messageBody varbinary(max),        /* NULL and empty: sent without a body */
+    @messageBody varbinary(max),        /* NULL and empty both arrive as NULL */
     @key nvarchar(4000) = NULL,         /* not used with key = pool: must be NULL */
     @messageId uniqueidentifier = NULL  /* a retry passes the same id; NULL: a new one */
 WITH EXECUTE AS N'etl_module'
@@ -1086,8 +1087,8 @@ AS
 /* Redial 0.1.0, configuration etl */
 /* Sends one message, or raises: never returns 0 without the message being part of the transaction. No result
    set. The message goes out with a copy (SentMessage) that stays until it has landed.
-   Locks: the row R that leads to the conversation, then the conversation group G, all
-   to the end of the transaction (the caller's if there is one). Nothing else is waited for. */
+   Locks: the row R that leads to the conversation; the row of Gate, while it is read; the conversation group G.
+   All else to the end of the transaction (the caller's if there is one). Nothing else is waited for. */
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* no range locks, no 3960; ends with this procedure */
@@ -2591,7 +2592,7 @@ FROM [etl].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'65a2a3837ad827f2 1', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'aed012265531d3e4 1', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'65a2a3837ad827f2 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'aed012265531d3e4 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -18,6 +18,89 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
+   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
+DECLARE @lacks nvarchar(1600) = N'';
+DECLARE @name sysname;
+DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
+
+INSERT INTO @made (Name, Digest)
+VALUES
+    (N'usp_Mark', 0x115da27ec55cf046), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
+    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
+    (N'Gate', NULL), (N'Inbox', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
+    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
+    (N'ufn_ReadEnvelope', 0xd718de6dc8ee7265), (N'usp_ArmTimer', 0x830522b1c9572ce3),
+    (N'usp_DropCopies', 0x0fefbb232c99e556), (N'usp_LogError', 0xc1f89d7cb47ffbfb),
+    (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xfd94db4a3acee898),
+    (N'usp_SendEndOfStream', 0xb718e01fe48aa0e1), (N'usp_SendPrivately', 0xedd0292ab2960983),
+    (N'usp_WaitForServer', 0xb79a03ce01647b01), (N'usp_BeginConversation', 0xd294f5ce105863fe),
+    (N'usp_WaitForSlot', 0xb128caab65b31720), (N'usp_AcquireConversation', 0xa73f61e45dbbfddc),
+    (N'usp_Send', 0x94120f4b9070b4c4), (N'usp_RecycleConversation', 0x78ba3922583c817e),
+    (N'usp_MoveCopies', 0x078f0de647e2264d), (N'usp_ResendPending', 0xee34abd4a3302fc9),
+    (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xaf997e3089d5014f),
+    (N'usp_ResendStranded', 0x883a08d9d1141edc), (N'usp_SenderActivation', 0x5f6346af743ef374),
+    (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x11e29eb1e063537c),
+    (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0xb180782796031bd5),
+    (N'usp_PickConversation', 0x542338eabfc063dd), (N'usp_TakeTurn', 0x8465686109e5320b),
+    (N'usp_TargetActivation', 0xa6d0b400568e1564), (N'vw_DeadLetters', 0xea71a353ce53d44e),
+    (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
+    (N'usp_CheckMessages', 0x162302be56a01366), (N'usp_SendMessages', 0x2895c78cb0babc4f),
+    (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
+    (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890), (N'usp_EndPartition', 0x2d03914584f42217),
+    (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40), (N'ufn_Conversations', 0xc125f01ef1bee190),
+    (N'ufn_Leaked', 0xae34460c5a51af32), (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0),
+    (N'ufn_Queues', 0x935d052a412f49e6), (N'ufn_HealthBroker', 0xfb237e255c61add0),
+    (N'ufn_HealthConversations', 0xe376ea48ed5da6f4), (N'ufn_HealthData', 0xfac6466640dd728c),
+    (N'ufn_HealthPending', 0xc03c17c0ca568b57), (N'ufn_HealthQueues', 0x37b10611d237557f),
+    (N'usp_CheckHealth', 0xa190aa69cbd83b08), (N'usp_Health', 0xdda3c8e1f1685ab7),
+    (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
+    (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
+    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x47c6ca696e82931f),
+    (N'usp_CloseDialogs', 0x3f4189955a3bcc02), (N'usp_CloseGate', 0x25f4839906e8694c),
+    (N'usp_EndLeakedOne', 0x319f30366906f731), (N'usp_InTheWay', 0x0a219164787a5fde),
+    (N'usp_ReopenGate', 0xba66ff50749a4d01), (N'usp_WaitForEnds', 0x738d0896de758062),
+    (N'usp_Drain', 0xc4f0ec6ebd2368c6), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
+    (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x218609c13d60ff21),
+    (N'usp_Resend', 0x7c962f038682af41), (N'usp_RetireIdle', 0xeab390f3e008eda2),
+    (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
+    (N'usp_AcknowledgeLanding', 0x4e1330479c423a89), (N'usp_PurgeDeadLetter', 0x196553ceb7f3dbfd),
+    (N'usp_PurgeInbox', 0xc7b7c7f0e2c2514d), (N'usp_PurgeLanding', 0xbc500b101ee5a431),
+    (N'usp_PurgeLogs', 0x045a37b432d9aa5c), (N'usp_PurgePoison', 0x331d87f50378b165), (N'DeploymentAttempt', NULL);
+INSERT INTO @left (Name)
+SELECT d.Name
+FROM @made AS d
+LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(d.Name)))
+OUTER APPLY (SELECT CONCAT(N'[etl].', QUOTENAME(d.Name)) AS Own) AS o
+WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
+   OR (d.Digest IS NOT NULL
+       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
+            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
+                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
+WHILE EXISTS (SELECT 1 FROM @left)
+BEGIN
+    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
+    DELETE FROM @left WHERE Name = @name;
+    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
+END;
+IF @lacks <> N''
+BEGIN
+    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
+        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
+    THROW 50220, @message, 127;
+END;
+/* It has passed: what follows asks for this mark. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+           WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'aed012265531d3e4 9', @level0type = N'SCHEMA', @level0name = N'etl';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
 BEGIN
@@ -41,6 +124,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
 SET XACT_ABORT ON;
@@ -130,6 +217,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
    something it calls would roll back five times and switch its queue off; where scripts go on
@@ -199,6 +290,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
     DROP INDEX [IX_Landing_Conversation] ON [etl].[Landing];
@@ -511,91 +606,24 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
-   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
-DECLARE @lacks nvarchar(1600) = N'';
-DECLARE @name sysname;
-DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
-DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
-
-INSERT INTO @made (Name, Digest)
-VALUES
-    (N'usp_Mark', 0x115da27ec55cf046), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
-    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Gate', NULL), (N'Inbox', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
-    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'ufn_ReadEnvelope', 0xd718de6dc8ee7265), (N'usp_ArmTimer', 0x830522b1c9572ce3),
-    (N'usp_DropCopies', 0x0fefbb232c99e556), (N'usp_LogError', 0xc1f89d7cb47ffbfb),
-    (N'usp_ReadErrorBody', 0x2d2dde9084332f99), (N'usp_RecordPoison', 0xfd94db4a3acee898),
-    (N'usp_SendEndOfStream', 0xb718e01fe48aa0e1), (N'usp_SendPrivately', 0xedd0292ab2960983),
-    (N'usp_WaitForServer', 0xb79a03ce01647b01), (N'usp_BeginConversation', 0xd6ea391d7dff0434),
-    (N'usp_WaitForSlot', 0xb128caab65b31720), (N'usp_AcquireConversation', 0xc2a2bb4b222ed6c0),
-    (N'usp_Send', 0xf7a2f023ad1dcdf5), (N'usp_RecycleConversation', 0x78ba3922583c817e),
-    (N'usp_MoveCopies', 0x078f0de647e2264d), (N'usp_ResendPending', 0xee34abd4a3302fc9),
-    (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xaf997e3089d5014f),
-    (N'usp_ResendStranded', 0x883a08d9d1141edc), (N'usp_SenderActivation', 0x5f6346af743ef374),
-    (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x11e29eb1e063537c),
-    (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0xb180782796031bd5),
-    (N'usp_PickConversation', 0x542338eabfc063dd), (N'usp_TakeTurn', 0x8465686109e5320b),
-    (N'usp_TargetActivation', 0xa6d0b400568e1564), (N'vw_DeadLetters', 0xea71a353ce53d44e),
-    (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
-    (N'usp_CheckMessages', 0x162302be56a01366), (N'usp_SendMessages', 0x2895c78cb0babc4f),
-    (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
-    (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890), (N'usp_EndPartition', 0x2d03914584f42217),
-    (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40), (N'ufn_Conversations', 0xc125f01ef1bee190),
-    (N'ufn_Leaked', 0xae34460c5a51af32), (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0),
-    (N'ufn_Queues', 0x935d052a412f49e6), (N'ufn_HealthBroker', 0xfb237e255c61add0),
-    (N'ufn_HealthConversations', 0xe376ea48ed5da6f4), (N'ufn_HealthData', 0xfac6466640dd728c),
-    (N'ufn_HealthPending', 0xc03c17c0ca568b57), (N'ufn_HealthQueues', 0x37b10611d237557f),
-    (N'usp_CheckHealth', 0xa190aa69cbd83b08), (N'usp_Health', 0xdda3c8e1f1685ab7),
-    (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_Errors', 0xd6f19f6a4c3263da),
-    (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
-    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x47c6ca696e82931f),
-    (N'usp_CloseDialogs', 0x3f4189955a3bcc02), (N'usp_CloseGate', 0x25f4839906e8694c),
-    (N'usp_EndLeakedOne', 0x319f30366906f731), (N'usp_InTheWay', 0x0a219164787a5fde),
-    (N'usp_ReopenGate', 0xba66ff50749a4d01), (N'usp_WaitForEnds', 0x738d0896de758062),
-    (N'usp_Drain', 0xc4f0ec6ebd2368c6), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
-    (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x218609c13d60ff21),
-    (N'usp_Resend', 0x7c962f038682af41), (N'usp_RetireIdle', 0xeab390f3e008eda2),
-    (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
-    (N'usp_AcknowledgeLanding', 0x4e1330479c423a89), (N'usp_PurgeDeadLetter', 0x196553ceb7f3dbfd),
-    (N'usp_PurgeInbox', 0xc7b7c7f0e2c2514d), (N'usp_PurgeLanding', 0xbc500b101ee5a431),
-    (N'usp_PurgeLogs', 0x045a37b432d9aa5c), (N'usp_PurgePoison', 0x331d87f50378b165), (N'DeploymentAttempt', NULL);
-INSERT INTO @left (Name)
-SELECT d.Name
-FROM @made AS d
-LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(d.Name)))
-OUTER APPLY (SELECT CONCAT(N'[etl].', QUOTENAME(d.Name)) AS Own) AS o
-WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
-   OR (d.Digest IS NOT NULL
-       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
-            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
-                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
-WHILE EXISTS (SELECT 1 FROM @left)
-BEGIN
-    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
-    DELETE FROM @left WHERE Name = @name;
-    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
-END;
-IF @lacks <> N''
-BEGIN
-    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
-        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
-    THROW 50220, @message, 127;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'65a2a3837ad827f2274b407faefb174bcd3ece85b55dcccacd2a475f6db3cc65'
+           ORDER BY h.DeploymentId DESC), N'') <> N'aed012265531d3e497bcbc6232cbc33600a097b90d18fda81ef0ede33a82527e'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'65a2a3837ad827f2274b407faefb174bcd3ece85b55dcccacd2a475f6db3cc65');
+    VALUES (N'etl', N'0.1.0', N'aed012265531d3e497bcbc6232cbc33600a097b90d18fda81ef0ede33a82527e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
    is in OwnedObject for uninstall. Deploying again sets commands and schedule; owner, and enabled or not,
@@ -711,6 +739,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
 SET XACT_ABORT ON;
@@ -764,6 +796,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'aed012265531d3e4 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0

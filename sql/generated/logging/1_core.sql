@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5549ea645f8ab79e [0-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ec7a0ee807cfcdeb [0-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -255,7 +255,8 @@ GO
    MessageSequence counts the messages of the dialog from 0, as the broker does; a copy goes for the
    message that has its number and its content, never for its number alone.
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
-   the conversation group of the dialog's target. So nobody waits for a row here.
+   the conversation group of the dialog's target. So nobody waits for a row here, but where the
+   numbers of a dialog came apart (usp_DropCopies).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NULL
@@ -976,7 +977,7 @@ CREATE OR ALTER PROCEDURE [logging].[usp_Send]
     @toService sysname = N'//redial/logging/target',  /* likewise */
     @onContract sysname = N'//redial/logging/contract',  /* likewise: the newest */
     @messageType sysname = N'//redial/logging/event',  /* likewise */
-    @messageBody varbinary(max),        /* NULL and empty: sent without a body */
+    @messageBody varbinary(max),        /* NULL and empty both arrive as NULL */
     @key nvarchar(4000) = NULL,         /* not used with key = single: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N'logging_module'
@@ -2366,7 +2367,7 @@ FROM [logging].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'5549ea645f8ab79e 1', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ec7a0ee807cfcdeb 1', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5549ea645f8ab79e [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ec7a0ee807cfcdeb [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -18,6 +18,85 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
+   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
+DECLARE @lacks nvarchar(1600) = N'';
+DECLARE @name sysname;
+DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
+
+INSERT INTO @made (Name, Digest)
+VALUES
+    (N'usp_Mark', 0xa695487e27038f14), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
+    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
+    (N'Everlasting', NULL), (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
+    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
+    (N'usp_ArmTimer', 0xe2c0afec8f2e2898), (N'usp_DropCopies', 0x6992ada86478d14f),
+    (N'usp_LogError', 0x64be9dcae240c119), (N'usp_ReadErrorBody', 0x834b8f85c2fe1afe),
+    (N'usp_RecordPoison', 0xa49fe00abb7c18d7), (N'usp_SendEndOfStream', 0xf0996fc8e478f584),
+    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x7f09f28e2f5f897c),
+    (N'usp_BeginConversation', 0xfcb3970f16b4c3be), (N'usp_AcquireConversation', 0x420a3ebf153d7f66),
+    (N'usp_Send', 0x88370adc8e1fa79c), (N'usp_MoveCopies', 0x350d000bd6637bab),
+    (N'usp_ResendPending', 0xf7d94ec5ec14f442), (N'usp_EndInitiator', 0xf56d81494adca2db),
+    (N'usp_ResendLeft', 0x0bdce2dfe2b4abfb), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
+    (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
+    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0x47c4cebe55d4d580),
+    (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x4d42b57c9d03bb77),
+    (N'usp_PickConversation', 0xabf4a177e5a12a48), (N'usp_TargetActivation', 0x5f05a30a7a58960e),
+    (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
+    (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xdbcab444ce762ca4),
+    (N'usp_SendMessages', 0xe84459664abb5139), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
+    (N'Outbox_Insert', 0x4b0b2c6993ebbdde), (N'ufn_Conversations', 0xa2a63205004c7875),
+    (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
+    (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_HealthBroker', 0x8d23f79196bc5727),
+    (N'ufn_HealthConversations', 0x8fd98c97d80d5448), (N'ufn_HealthData', 0x21308592506556a9),
+    (N'ufn_HealthPending', 0xaafa8a0c300de1c0), (N'ufn_HealthQueues', 0x569e88b1ce718719),
+    (N'usp_CheckHealth', 0x258fcef1cc27ac2b), (N'usp_Health', 0x0848a1657772b584),
+    (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
+    (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
+    (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
+    (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0x3f373e5d362d3d88),
+    (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467), (N'usp_InTheWay', 0xf134817f67238bf8),
+    (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
+    (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
+    (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x5bfb5205b0ac2ea2),
+    (N'usp_Resend', 0x076875023fe5ac53), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
+    (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x0d1586db1bfbd6bc),
+    (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
+    (N'usp_PurgePoison', 0xbaeb44db547cf13f), (N'DeploymentAttempt', NULL);
+INSERT INTO @left (Name)
+SELECT d.Name
+FROM @made AS d
+LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(d.Name)))
+OUTER APPLY (SELECT CONCAT(N'[logging].', QUOTENAME(d.Name)) AS Own) AS o
+WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
+   OR (d.Digest IS NOT NULL
+       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
+            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
+                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
+WHILE EXISTS (SELECT 1 FROM @left)
+BEGIN
+    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
+    DELETE FROM @left WHERE Name = @name;
+    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
+END;
+IF @lacks <> N''
+BEGIN
+    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
+        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
+    THROW 50220, @message, 127;
+END;
+/* It has passed: what follows asks for this mark. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+           WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ec7a0ee807cfcdeb 9', @level0type = N'SCHEMA', @level0name = N'logging';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
    What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
@@ -95,6 +174,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
 SET XACT_ABORT ON;
@@ -177,6 +260,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
    something it calls would roll back five times and switch its queue off; where scripts go on
@@ -247,6 +334,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
     DROP INDEX [IX_Landing_Conversation] ON [logging].[Landing];
@@ -561,87 +652,24 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
-   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
-DECLARE @lacks nvarchar(1600) = N'';
-DECLARE @name sysname;
-DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
-DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
-
-INSERT INTO @made (Name, Digest)
-VALUES
-    (N'usp_Mark', 0xa695487e27038f14), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
-    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Everlasting', NULL), (N'Gate', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
-    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'ReceivedBatch', NULL),
-    (N'usp_ArmTimer', 0xe2c0afec8f2e2898), (N'usp_DropCopies', 0x6992ada86478d14f),
-    (N'usp_LogError', 0x64be9dcae240c119), (N'usp_ReadErrorBody', 0x834b8f85c2fe1afe),
-    (N'usp_RecordPoison', 0xa49fe00abb7c18d7), (N'usp_SendEndOfStream', 0xf0996fc8e478f584),
-    (N'usp_SendPrivately', 0x9d5d2f6945278829), (N'usp_WaitForServer', 0x7f09f28e2f5f897c),
-    (N'usp_BeginConversation', 0xfcb3970f16b4c3be), (N'usp_AcquireConversation', 0x420a3ebf153d7f66),
-    (N'usp_Send', 0x67748bcd861d2a1f), (N'usp_MoveCopies', 0x350d000bd6637bab),
-    (N'usp_ResendPending', 0xf7d94ec5ec14f442), (N'usp_EndInitiator', 0xf56d81494adca2db),
-    (N'usp_ResendLeft', 0x0bdce2dfe2b4abfb), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
-    (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
-    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0x47c4cebe55d4d580),
-    (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x4d42b57c9d03bb77),
-    (N'usp_PickConversation', 0xabf4a177e5a12a48), (N'usp_TargetActivation', 0x5f05a30a7a58960e),
-    (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xdbcab444ce762ca4),
-    (N'usp_SendMessages', 0xe84459664abb5139), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
-    (N'Outbox_Insert', 0x4b0b2c6993ebbdde), (N'ufn_Conversations', 0xa2a63205004c7875),
-    (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
-    (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_HealthBroker', 0x8d23f79196bc5727),
-    (N'ufn_HealthConversations', 0x8fd98c97d80d5448), (N'ufn_HealthData', 0x21308592506556a9),
-    (N'ufn_HealthPending', 0xaafa8a0c300de1c0), (N'ufn_HealthQueues', 0x569e88b1ce718719),
-    (N'usp_CheckHealth', 0x258fcef1cc27ac2b), (N'usp_Health', 0x0848a1657772b584),
-    (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
-    (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
-    (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
-    (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0x3f373e5d362d3d88),
-    (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467), (N'usp_InTheWay', 0xf134817f67238bf8),
-    (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
-    (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
-    (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x5bfb5205b0ac2ea2),
-    (N'usp_Resend', 0x076875023fe5ac53), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
-    (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x0d1586db1bfbd6bc),
-    (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
-    (N'usp_PurgePoison', 0xbaeb44db547cf13f), (N'DeploymentAttempt', NULL);
-INSERT INTO @left (Name)
-SELECT d.Name
-FROM @made AS d
-LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[logging]', N'.', QUOTENAME(d.Name)))
-OUTER APPLY (SELECT CONCAT(N'[logging].', QUOTENAME(d.Name)) AS Own) AS o
-WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
-   OR (d.Digest IS NOT NULL
-       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
-            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
-                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
-WHILE EXISTS (SELECT 1 FROM @left)
-BEGIN
-    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
-    DELETE FROM @left WHERE Name = @name;
-    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
-END;
-IF @lacks <> N''
-BEGIN
-    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
-        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
-    THROW 50220, @message, 127;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5549ea645f8ab79edbf065f90fd69c0d6c57d08ef8b32726ed33e4145b3017b6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ec7a0ee807cfcdeb96f732208048348c5346c2386d43b09afeb8345b2d086763'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'5549ea645f8ab79edbf065f90fd69c0d6c57d08ef8b32726ed33e4145b3017b6');
+    VALUES (N'logging', N'0.1.0', N'ec7a0ee807cfcdeb96f732208048348c5346c2386d43b09afeb8345b2d086763');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
    is in OwnedObject for uninstall. Deploying again sets commands and schedule; owner, and enabled or not,
@@ -756,6 +784,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
 SET XACT_ABORT ON;
@@ -810,6 +842,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'ec7a0ee807cfcdeb 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0

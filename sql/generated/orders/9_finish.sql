@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5870d47e89f4aa62 [7-8]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'edb26e5b1f97cecc [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -18,6 +18,87 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
+   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
+DECLARE @lacks nvarchar(1600) = N'';
+DECLARE @name sysname;
+DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
+
+INSERT INTO @made (Name, Digest)
+VALUES
+    (N'usp_Mark', 0x8ab3afe8d11f61b9), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
+    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
+    (N'Gate', NULL), (N'KeySequence', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
+    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'SkippedNumber', NULL), (N'ReceivedBatch', NULL),
+    (N'ufn_ReadEnvelope', 0x624ef2f836a190f3), (N'usp_ArmTimer', 0xcb3efbf1a4b6557a),
+    (N'usp_DropCopies', 0x9761e920dfded61b), (N'usp_LogError', 0x70358dde623c83fb),
+    (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0x3be35ed4068d49c8),
+    (N'usp_SendEndOfStream', 0x6d35e2cadd49c29b), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
+    (N'usp_WaitForServer', 0xd9b543c6b5c8db85), (N'usp_BeginConversation', 0x8fd2fcba52fb0aed),
+    (N'usp_AcquireConversation', 0x3421da7851160b5a), (N'usp_Send', 0xf1e59501ccf657ea),
+    (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0xc76d223dc032ed68),
+    (N'usp_ResendPending', 0xcc320b3caafa3269), (N'usp_EndInitiator', 0xe7245db59e095245),
+    (N'usp_ResendLeft', 0xf2ee6d6be724af2b), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
+    (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_LandRow', 0x00db5b04e571aa70),
+    (N'usp_LandBatch', 0xc33880dd6dab0b2a), (N'usp_EndTarget', 0xab1b1a614daa846c),
+    (N'usp_FindPoison', 0x04f09f86709f4c02), (N'usp_PickConversation', 0x2c29f71e5e4d661a),
+    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0x5e1914950988e87c),
+    (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
+    (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xc1ba60b591552091),
+    (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
+    (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
+    (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
+    (N'ufn_Queues', 0x56405f02b9416db3), (N'ufn_HealthBroker', 0x72ef4a240af030cb),
+    (N'ufn_HealthConversations', 0xeee745d8fce8da18), (N'ufn_HealthData', 0xdf0bb9b5c0a7b1bd),
+    (N'ufn_HealthPending', 0x452b74da3ede69a4), (N'ufn_HealthQueues', 0x628b655cc0d7151c),
+    (N'usp_CheckHealth', 0x1e4ceecea292ab1e), (N'usp_Health', 0x21d05310436cf7c7),
+    (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
+    (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
+    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
+    (N'usp_CloseDialogs', 0x0bc0d826db9dc37c), (N'usp_CloseGate', 0x471ab193b8e726c1),
+    (N'usp_EndLeakedOne', 0x3dcd8b83c328e536), (N'usp_InTheWay', 0x3dba171d27a5d60a),
+    (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9), (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc),
+    (N'usp_Drain', 0x6792ef4921a1ef71), (N'usp_EndLeaked', 0x59791aaf5030a71a),
+    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfda3a28b580327f4),
+    (N'usp_Resend', 0x8760a65cd5141e5f), (N'usp_RetireIdle', 0xf261834538ccf6a6),
+    (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
+    (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0xcd5ba24192c0327a),
+    (N'usp_PurgeLanding', 0xa6db1ee8b0a8c966), (N'usp_PurgeLogs', 0x29525650d7e801c4),
+    (N'usp_PurgePoison', 0x574b825f86ff9711), (N'DeploymentAttempt', NULL);
+INSERT INTO @left (Name)
+SELECT d.Name
+FROM @made AS d
+LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[orders]', N'.', QUOTENAME(d.Name)))
+OUTER APPLY (SELECT CONCAT(N'[orders].', QUOTENAME(d.Name)) AS Own) AS o
+WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
+   OR (d.Digest IS NOT NULL
+       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
+            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
+                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
+WHILE EXISTS (SELECT 1 FROM @left)
+BEGIN
+    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
+    DELETE FROM @left WHERE Name = @name;
+    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
+END;
+IF @lacks <> N''
+BEGIN
+    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
+        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
+    THROW 50220, @message, 127;
+END;
+/* It has passed: what follows asks for this mark. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+           WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'edb26e5b1f97cecc 9', @level0type = N'SCHEMA', @level0name = N'orders';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
    What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
@@ -95,6 +176,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
 SET XACT_ABORT ON;
@@ -177,6 +262,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
    something it calls would roll back five times and switch its queue off; where scripts go on
@@ -247,6 +336,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
     DROP INDEX [IX_Landing_Conversation] ON [orders].[Landing];
@@ -557,89 +650,24 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* Is all there, as these files make it? A tool that goes on behind an error comes to here too. Blanks and line ends
-   apart: tools write their own. redial deploy, which looks at more, leaves this out. */
-DECLARE @lacks nvarchar(1600) = N'';
-DECLARE @name sysname;
-DECLARE @left TABLE (Name sysname NOT NULL PRIMARY KEY);
-DECLARE @made TABLE (Name sysname NOT NULL PRIMARY KEY, Digest binary(8) NULL);     /* NULL: a table or type */
-
-INSERT INTO @made (Name, Digest)
-VALUES
-    (N'usp_Mark', 0x8ab3afe8d11f61b9), (N'DeploymentHistory', NULL), (N'DeploymentText', NULL), (N'Migration', NULL),
-    (N'OwnedObject', NULL), (N'Setting', NULL), (N'ConversationLog', NULL), (N'DeadLetter', NULL), (N'ErrorLog', NULL),
-    (N'Gate', NULL), (N'KeySequence', NULL), (N'Landing', NULL), (N'OperatorLog', NULL), (N'PoisonAttempt', NULL),
-    (N'SentMessage', NULL), (N'SessionConversations', NULL), (N'SkippedNumber', NULL), (N'ReceivedBatch', NULL),
-    (N'ufn_ReadEnvelope', 0x624ef2f836a190f3), (N'usp_ArmTimer', 0xcb3efbf1a4b6557a),
-    (N'usp_DropCopies', 0x9761e920dfded61b), (N'usp_LogError', 0x70358dde623c83fb),
-    (N'usp_ReadErrorBody', 0xc9c33ce7399de1cc), (N'usp_RecordPoison', 0x3be35ed4068d49c8),
-    (N'usp_SendEndOfStream', 0x6d35e2cadd49c29b), (N'usp_SendPrivately', 0xe43d1295d3cd7de6),
-    (N'usp_WaitForServer', 0xd9b543c6b5c8db85), (N'usp_BeginConversation', 0xe8b38118dc291aeb),
-    (N'usp_AcquireConversation', 0x340295dd6e28b651), (N'usp_Send', 0x0376ccba1866e4e8),
-    (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0xc76d223dc032ed68),
-    (N'usp_ResendPending', 0xcc320b3caafa3269), (N'usp_EndInitiator', 0xe7245db59e095245),
-    (N'usp_ResendLeft', 0xf2ee6d6be724af2b), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
-    (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_LandRow', 0x00db5b04e571aa70),
-    (N'usp_LandBatch', 0xc33880dd6dab0b2a), (N'usp_EndTarget', 0xab1b1a614daa846c),
-    (N'usp_FindPoison', 0x04f09f86709f4c02), (N'usp_PickConversation', 0x2c29f71e5e4d661a),
-    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0x5e1914950988e87c),
-    (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xc1ba60b591552091),
-    (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
-    (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
-    (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
-    (N'ufn_Queues', 0x56405f02b9416db3), (N'ufn_HealthBroker', 0x72ef4a240af030cb),
-    (N'ufn_HealthConversations', 0xeee745d8fce8da18), (N'ufn_HealthData', 0xdf0bb9b5c0a7b1bd),
-    (N'ufn_HealthPending', 0x452b74da3ede69a4), (N'ufn_HealthQueues', 0x628b655cc0d7151c),
-    (N'usp_CheckHealth', 0x1e4ceecea292ab1e), (N'usp_Health', 0x21d05310436cf7c7),
-    (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
-    (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
-    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
-    (N'usp_CloseDialogs', 0x0bc0d826db9dc37c), (N'usp_CloseGate', 0x471ab193b8e726c1),
-    (N'usp_EndLeakedOne', 0x3dcd8b83c328e536), (N'usp_InTheWay', 0x3dba171d27a5d60a),
-    (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9), (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc),
-    (N'usp_Drain', 0x6792ef4921a1ef71), (N'usp_EndLeaked', 0x59791aaf5030a71a),
-    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfda3a28b580327f4),
-    (N'usp_Resend', 0x8760a65cd5141e5f), (N'usp_RetireIdle', 0xf261834538ccf6a6),
-    (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
-    (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0xcd5ba24192c0327a),
-    (N'usp_PurgeLanding', 0xa6db1ee8b0a8c966), (N'usp_PurgeLogs', 0x29525650d7e801c4),
-    (N'usp_PurgePoison', 0x574b825f86ff9711), (N'DeploymentAttempt', NULL);
-INSERT INTO @left (Name)
-SELECT d.Name
-FROM @made AS d
-LEFT OUTER JOIN sys.sql_modules AS m ON m.object_id = OBJECT_ID(CONCAT(N'[orders]', N'.', QUOTENAME(d.Name)))
-OUTER APPLY (SELECT CONCAT(N'[orders].', QUOTENAME(d.Name)) AS Own) AS o
-WHERE (d.Digest IS NULL AND ISNULL(OBJECT_ID(o.Own), TYPE_ID(o.Own)) IS NULL)
-   OR (d.Digest IS NOT NULL
-       AND (m.[definition] IS NULL OR m.uses_ansi_nulls = 0 OR m.uses_quoted_identifier = 0
-            OR d.Digest <> CONVERT(binary(8), LEFT(HASHBYTES('SHA2_256', REPLACE(REPLACE(REPLACE(REPLACE(
-                SUBSTRING(m.[definition], CHARINDEX(o.Own, m.[definition]), 2147483647), NCHAR(13), N''), NCHAR(10), N''), NCHAR(9), N''), N' ', N'')), 8))));
-WHILE EXISTS (SELECT 1 FROM @left)
-BEGIN
-    SELECT TOP (1) @name = l.Name FROM @left AS l ORDER BY l.Name;
-    DELETE FROM @left WHERE Name = @name;
-    SET @lacks = LEFT(CONCAT(@lacks, @name, N', '), 1600);
-END;
-IF @lacks <> N''
-BEGIN
-    DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'NOT installed: missing, or not as these files make it: ', @lacks,
-        N'so a batch before has failed, or a file was left out. Next: look for the first error, mend its cause, and run the files again from 0_preflight.sql on.'), N'%', N'%%');
-    THROW 50220, @message, 127;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5870d47e89f4aa622c023931abc87ff120a214fae5e9a9aac70e08b62330298a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'edb26e5b1f97cecc0e9cdceabd5744c386bdb6d6ff98dde0a09c8b8e12499fc7'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'5870d47e89f4aa622c023931abc87ff120a214fae5e9a9aac70e08b62330298a');
+    VALUES (N'orders', N'0.1.0', N'edb26e5b1f97cecc0e9cdceabd5744c386bdb6d6ff98dde0a09c8b8e12499fc7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
    is in OwnedObject for uninstall. Deploying again sets commands and schedule; owner, and enabled or not,
@@ -752,6 +780,10 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
 SET XACT_ABORT ON;
@@ -805,6 +837,10 @@ COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
+                 AND CONVERT(nvarchar(70), ep.value) = N'edb26e5b1f97cecc 9')
+    THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0

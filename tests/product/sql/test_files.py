@@ -40,14 +40,21 @@ def failing_in(part: str) -> dict[str, str]:
     return FILES | {place.file: "\n".join(lines)}
 
 
-def run(lab: Lab, first: str, files: dict[str, str] = FILES) -> list[int]:
-    """The files on one connection, errors or not. Error numbers; what is said is in ``lab.said``."""
+def run(lab: Lab, first: str, files: dict[str, str] = FILES, apart: bool = False) -> list[int]:
+    """The files on one connection, errors or not. Error numbers; what is said is in ``lab.said``.
+
+    apart: a connection for each batch.
+    """
     session = lab.instance.connect(DATABASE)
     session.execute(first).ok()
     numbers: list[int] = []
     lab.said = []
     with unprobed(lab.instance.server):  # always the same scripts
         for sql in (sql for text in files.values() for sql in batches(text)):
+            if apart:
+                session.close()
+                session = lab.instance.connect(DATABASE)
+                session.execute(first).ok()
             out = session.execute(sql)
             for _ in range(200):
                 if out.finished:
@@ -186,6 +193,21 @@ def test_the_last_file_sees_a_module_that_is_not_as_the_files_make_it(lab, part)
     assert run(lab, SQLCMD, files) == [NOT_WHOLE]
     assert f"NOT installed: missing, or not as these files make it: {name}, so" in lab.said[-1]
     assert run(lab, SQLCMD) == [] and lab.said[-1].endswith(": installed.")
+
+
+@pytest.mark.parametrize("part", [one for one in PARTS if MODULE.search(one)][1::9])
+def test_a_tool_that_opens_a_connection_for_each_batch_and_goes_on_ends_with_nothing_switched_on(
+    lab, clean, part
+):
+    first = "SET QUOTED_IDENTIFIER ON;"
+    numbers = run(lab, first, failing_in(part), apart=True)
+    assert numbers[0] == 50000 and NOT_WHOLE in numbers
+    assert not [text for text in lab.said if ": installed" in text]
+    if lab.rows("SELECT 1 FROM sys.tables WHERE name = N'DeploymentHistory';"):
+        assert lab.rows("SELECT * FROM audit.DeploymentHistory;") == []
+    assert not [row for row in installed(lab)["queues"] if row[1]]
+    assert run(lab, first, apart=True) == [] and lab.said[-1].endswith(": installed.")
+    assert differences(clean, installed(lab)) == []
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
