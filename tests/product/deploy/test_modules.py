@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,44 @@ def test_the_core_alone_is_installed_and_grows_and_shrinks(site, choose, capsys)
     run(server, SEND.format("03"))
     site.broker.call(lambda instance: instance.pump())
     assert [row[0] for row in run(server, LANDED)] == [b"\1", b"\2", b"\3"]
+
+
+def test_a_module_that_comes_leaves_what_is_there_alone(site, choose, capsys):
+    choose("monitor", "operate")
+    assert status_of(deploy, server=site.empty) == NOTHING
+    choose("monitor", "operate", "bulk")
+    capsys.readouterr()
+    assert status_of(deploy, server=site.empty) == NOTHING
+    said = capsys.readouterr().out
+    assert "usp_SendBatch.procedure.sql" in said
+    assert not re.search(r"usp_Send\.|usp_Health|vw_DeadLetters", said), said
+
+
+def test_how_landing_is_stored_is_planned_deployed_and_verified(site, choose, capsys):
+    """1 an index and page compression  2 as_is again: what is compressed stays, the index goes."""
+    server = site.empty
+    choose()
+    assert status_of(deploy, server=server) == NOTHING
+    text = Path("sql/configs/audit.toml").read_text("utf-8")
+
+    def stored(order: str, compression: str) -> None:
+        own = re.sub(r"order_index = \w+", f"order_index = {order}", text)
+        own = re.sub(r'compression = "\w+"', f'compression = "{compression}"', own)
+        Path("sql/configs/audit.toml").write_text(own, "utf-8")
+        write(parse(own), Path("sql/generated/audit"))
+
+    for order, compression, does in (("true", "page", "create"), ("false", "as_is", "drop")):
+        stored(order, compression)
+        capsys.readouterr()
+        assert status_of(plan, server=server) == CHANGES
+        said = capsys.readouterr().out
+        assert re.search(rf"{does}\b.*IX_Landing_Conversation", said), said
+        assert "by hand" not in said and "a person must" not in said
+        assert status_of(deploy, server=server) == NOTHING
+        assert status_of(verify, server=server) == 0, capsys.readouterr().out
+    [(kept,)] = run(server, "SELECT data_compression_desc FROM sys.partitions WHERE object_id = "
+                    "OBJECT_ID(N'audit.Landing') AND index_id = 1;")  # fmt: skip
+    assert kept == "PAGE"
 
 
 def test_the_core_alone_is_removed(site, choose, capsys):

@@ -82,6 +82,8 @@ def test_a_filled_table_gets_the_index_and_the_compression_and_gives_them_back()
     bare.deploy(stored(order_index=True, compression="page"))
     assert bare.rows(KEPT) == [(1, "PAGE"), (2, "PAGE")]
     assert bare.rows(ROWS) == before
+    bare.deploy(stored(order_index=True, compression="row"))
+    assert bare.rows(KEPT) == [(1, "ROW"), (2, "ROW")]
     bare.deploy(stored(compression="none"))
     assert bare.rows(KEPT) == [(1, "NONE")] and bare.rows(INDEXES) == []
     assert bare.rows(ROWS) == before

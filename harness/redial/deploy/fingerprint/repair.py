@@ -36,6 +36,8 @@ PROPERTIES_BY_DEPLOY = frozenset(
         ("database", "Service Broker"),
     }
 )
+LANDING = frozenset({"PK_Landing", "IX_Landing_Conversation", "IX_Landing_Key"})
+"""Indexes that [landing] speaks of."""
 _DATABASE = {
     "delayed durability": "SET DELAYED_DURABILITY = DISABLED; "
     "/* until then a crash loses messages that were committed */",
@@ -159,9 +161,18 @@ def by_deploy(difference: Difference) -> bool:
         return what == "content"  # 90_deployment writes a row for other files only
     if thing.kind in BY_DEPLOY[difference.how] or _of_another_choice(difference):
         return True
+    if _of_landing_choice(difference):
+        return difference.how != MISSING or thing.name != "PK_Landing"
     if thing.kind == "queue" and what == "activation":
         return difference.found != OFF  # one that somebody has switched off stays off (87_queues)
     return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_DEPLOY
+
+
+def _of_landing_choice(difference: Difference) -> bool:
+    """Whether [landing] of the configuration makes or drops it, or rewrites the table for it."""
+    thing = difference.thing
+    chosen = difference.how != CHANGED or difference.what == "compression"
+    return thing.kind == "index" and thing.of == "Landing" and chosen and thing.name in LANDING
 
 
 def statement(difference: Difference, schema: str) -> str | None:

@@ -163,6 +163,7 @@ class Tables:
         where: Node | None = None,
         options: Sequence[Option] = (),
     ) -> None:
+        given = _options(options)
         self.catalog[Thing("index", name, table)] = {
             "role": role,
             "unique": switch(unique),
@@ -180,7 +181,9 @@ class Tables:
             "statistics": "recomputed",
             "compression": NO_COMPRESSION,
             "partitions": str(UNPARTITIONED),
-        } | _options(options)
+        } | given
+        if table == "Landing" and "compression" not in given:
+            del self.catalog[Thing("index", name, table)]["compression"]  # as_is: whoever's choice
 
 
 def _identity(column: ColumnDef) -> str:
