@@ -157,7 +157,7 @@ files = {key: render(Config.model_validate(merged({"conversation": {"key": key}}
 assert files["spid"].keys() == files["made_up"].keys()
 before, after = (
     {line.strip() for name, text in made.items()
-     if name[:2].isdigit() and not name.startswith(("82_modules", "90"))
+     if name[:2].isdigit() and not name.startswith(("81_modules", "90"))
      for line in text.split("\\n")}
     for made in files.values()
 )

@@ -100,7 +100,7 @@ def test_render_check_passes_for_what_is_committed(capsys):
 
 def test_render_check_fails_and_names_the_stale_file(capsys, monkeypatch):
     monkeypatch.setattr(
-        configs, "check", lambda model, into, tools: ["1_core.sql: stale; run invoke render"]
+        configs, "check", lambda model, into, tools: ["1_core.sql: stale; run redial render"]
     )
     assert status_of(configs.render, "audit", True) == 1
     assert "1_core.sql: stale" in capsys.readouterr().out
@@ -143,6 +143,13 @@ def test_init_refuses_a_name_no_configuration_may_have(name, capsys, tmp_path):
     assert status_of(init, str(tmp_path / "new"), name) == 1
     assert "is no name of a configuration" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_init_does_not_take_an_option_for_a_folder(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert status_of(init, "--help") == 1
+    assert "begins with a dash" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_init_does_not_take_a_file_for_a_folder(capsys, tmp_path):
@@ -198,7 +205,7 @@ def test_each_way_not_to_get_in_has_its_own_advice(capsys):
         wrong = re.sub(r"PWD=(\{[^}]*\}|[^;]*)", "PWD=wrong", running.odbc)
         for odbc, words in (
             (with_database(wrong, "shop"), "check UID and PWD"),
-            (with_database(running.odbc, "nowhere"), "or add --create"),
+            (with_database(running.odbc, "nowhere"), "redial deploy --create"),
             (with_database(pairs, "shop"), "its certificate is not trusted"),
         ):
             assert status_of(verify, "audit", odbc) == 1

@@ -70,7 +70,7 @@ def render(config: str | None = None, check_only: bool = False) -> int:
             print(line)
         print(f"sql/generated/{name}: {'stale' if found else 'up to date'}")
     if stale:
-        print("  Next: invoke render, and commit what it changes")
+        print("  Next: redial render, and commit what it changes")
     if not config and _left_over(project()) and check_only:
         stale += 1
     return 1 if stale else 0

@@ -71,9 +71,9 @@ def explained(error: Exception) -> str | None:
     if _is_switch_error(error):
         return f"{error}\n  Next: docs/generated/coverage.md says what each switch and value means"
     if isinstance(error, ConfigError):
-        return f"{error}\n  Next: correct the file, then invoke render --check"
+        return f"{error}\n  Next: correct the file, then redial render"
     if isinstance(error, RenderError):
-        return f"{error}\n  Next: correct the template, then invoke render --check"
+        return f"{error}\n  Next: correct the template, then redial render"
     if isinstance(error, DeployError):
         return f"{error}\n  Next: {_IN_MID_DEPLOY.get(error.number or 0, _CAUSE)}{AGAIN}"
     if isinstance(error, ImportError) and "libodbc" in str(error):
@@ -102,10 +102,11 @@ def _from_pyodbc(error: Exception) -> bool:
     return any(kind.__module__ == "pyodbc" for kind in type(error).__mro__)
 
 
+_NO_DATABASE = "name an existing database with --database, or make it: redial deploy --create"
 _BY_NUMBER = {
     18456: "check UID and PWD in --server or REDIAL_SERVER",
-    911: "name an existing database with --database, or add --create",
-    4060: "name an existing database with --database, or add --create; or the login may not enter it",
+    911: _NO_DATABASE,
+    4060: f"{_NO_DATABASE}; or the login may not enter it",
     916: "the login has no user in that database: CREATE USER ... FOR LOGIN ... there",
     229: "the login lacks that right: docs/security.md says which ones each command needs",
     262: "the login lacks that right: docs/security.md says which ones each command needs",

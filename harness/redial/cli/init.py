@@ -32,6 +32,12 @@ def init(folder: str, name: str = "messages") -> None:
     name: of the configuration, and of its schema.
     """
     root = Path(folder)
+    if folder.startswith("-"):
+        raise UserError(
+            f"folder {folder!r}",
+            "begins with a dash: it is taken for an option",
+            "redial init FOLDER; redial --help init lists the options",
+        )
     if not NAME.fullmatch(name):
         raise UserError(
             f"--name {name!r}",

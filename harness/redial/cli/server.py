@@ -152,7 +152,7 @@ def _closed(odbc: str, name: str) -> UserError:
         return UserError(
             f"database {name}",
             "there is none of that name on this server, or this login may not see it (4060)",
-            "name an existing one with --database, or add --create",
+            "name an existing one with --database, or make it: redial deploy --create",
         )
     state, access, _, login = row
     if state != "ONLINE":

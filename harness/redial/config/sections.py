@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from redial.config.choices import (
     AVAILABLE,
@@ -118,7 +118,7 @@ class Conversation(Section):
     timer_strategy: Annotated[TimerStrategy, AfterValidator(_available)] = TimerStrategy.TWO_PHASE
     order: Annotated[Order, AfterValidator(_available)] = Order.CONVERSATION
     delivery: Annotated[Delivery, AfterValidator(_available)] = Delivery.AT_LEAST_ONCE
-    encryption: bool = False
+    encryption: StrictBool = False
     lifetime_seconds: int = Field(default=MAX_LIFETIME, ge=2, le=MAX_LIFETIME)
     """After so long the broker ends a dialog by itself, with an error."""
     longest_transaction_seconds: int = Field(default=3600, ge=1, le=2_592_000)
@@ -154,7 +154,7 @@ class Pool(Section):
 class Envelope(Section):
     """What travels in front of each body."""
 
-    who: bool = False
+    who: StrictBool = False
     """Each message carries login, program and host of its caller and the time."""
 
 
@@ -197,7 +197,7 @@ class Target(Readers):
 class Landing(Section):
     """How what arrived is stored (decision 7)."""
 
-    order_index: bool = False
+    order_index: StrictBool = False
     """An index by dialog and number, or by key and its number with order = key."""
     compression: Annotated[Compression, AfterValidator(_available)] = Compression.AS_IS
     """DATA_COMPRESSION of the table and its index; bodies outside of their row are never compressed
@@ -229,7 +229,7 @@ class Priority(Section):
 class Operations(Section):
     """What runs beside the queues, and how much of it at a time."""
 
-    agent_job: bool = False
+    agent_job: StrictBool = False
     """Also render SQL Server Agent jobs."""
     retire_minutes: int = Field(default=15, ge=1, le=1_440)
     """How often idle conversations retire; without rows to retire, a job of every 5 minutes runs
@@ -243,10 +243,10 @@ class Operations(Section):
     alert_operator: str = Field(default="", max_length=128)
     """With agent_job: the SQL Server Agent operator who gets a mail when a job fails, the health check
     above all (page sp_update_job, @notify_email_operator_name); empty: nobody."""
-    notify_queue_off: bool = False
+    notify_queue_off: StrictBool = False
     """An event notification for BROKER_QUEUE_DISABLED on each queue, and what writes it into
     ErrorLog."""
-    alert_queue_off: bool = False
+    alert_queue_off: StrictBool = False
     """An Agent alert that starts the health job when the server switches a queue off (F-489)."""
 
 
@@ -265,17 +265,17 @@ class Database(Section):
 class Modules(Section):
     """What is installed beside the core: a folder of ``sql/templates`` each."""
 
-    bulk: bool = True
+    bulk: StrictBool = True
     """usp_SendBatch, and INSERT into the view Outbox."""
-    pieces: bool = False
+    pieces: StrictBool = False
     """Writing a partition that may be run again, as Spark does: usp_BeginPartition."""
-    monitor: bool = True
+    monitor: StrictBool = True
     """usp_Health and the views."""
-    operate: bool = True
+    operate: StrictBool = True
     """Drain, resend, replay, retire: what an operator calls."""
-    retention: bool | None = None
+    retention: StrictBool | None = None
     """The purges. Left out: where something is kept for a number of days."""
-    upgrade: bool = True
+    upgrade: StrictBool = True
     """A change of choices drains what is open by itself, and each attempt is written down."""
 
 
@@ -289,7 +289,7 @@ class Roles(Section):
     """Principals of the configuration."""
 
     module: Name
-    module_is_db_owner: bool = False
+    module_is_db_owner: StrictBool = False
     """Whoever may ALTER a procedure that runs as this user would then be db_owner (decision 8)."""
     sender: Name
     operator: Name

@@ -80,10 +80,10 @@ def check(config: Config, directory: Path, root: Path = SQL, tools: bool = False
     """
     files = on_disk(render(config, root))
     present = _present(directory)
-    stale = [f"{name}: missing; run invoke render" for name in files if name not in present]
-    stale += [f"{name}: not rendered any more; run invoke render" for name in present - set(files)]
+    stale = [f"{name}: missing; run redial render" for name in files if name not in present]
+    stale += [f"{name}: not rendered any more; run redial render" for name in present - set(files)]
     stale += [
-        f"{name}: stale; run invoke render"
+        f"{name}: stale; run redial render"
         for name, text in files.items()
         if name in present and (directory / name).read_bytes() != text.encode()
     ]

@@ -22,9 +22,9 @@ PREFLIGHT, FINISH = "0_preflight.sql", "9_finish.sql"
 CONTENTS = "CONTENTS"
 PART = re.compile(r"(?:target/)?\d\d_[^/]+\.sql")
 """The name of a part."""
-_BEFORE, _AFTER = 30, 82
+_BEFORE, _AFTER = 30, 81
 """Areas of the core with a number below the first are in 0_preflight, from the second on in 9_finish."""
-WHOLE = re.compile(r"(?:target/)?82_modules\.")
+WHOLE = re.compile(r"(?:target/)?81_modules\.")
 """The part that looks whether all is there; for other tools, as ``redial deploy`` looks at more."""
 _ORDER = (CORE, *Modules.model_fields)
 _NAMED = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(table|type|procedure|function|view|trigger)\.sql")
@@ -153,7 +153,7 @@ def made(parts: Mapping[str, str], own: str) -> Iterator[tuple[str, bytes | None
 
 
 def digest(batch: str, own: str) -> bytes:
-    """Eight bytes of a module's text, as 82_whole counts them."""
+    """Eight bytes of a module's text, as 81_whole counts them."""
     text = re.sub(r"[ \t\r\n]", "", batch[batch.index(own) :])
     return hashlib.sha256(text.encode("utf-16-le")).digest()[:8]
 

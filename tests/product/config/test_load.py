@@ -90,6 +90,12 @@ def test_a_choice_without_templates_is_refused_by_name(monkeypatch, kind, key, v
     ]
 
 
+@pytest.mark.parametrize("value", ['"yes"', "1", '"true"'])
+def test_a_yes_or_no_is_true_or_false_and_nothing_else(value):
+    [said] = problems(audit_text(order_index=f"order_index = {value}"))
+    assert "order_index" in said and "allowed: true, false" in said
+
+
 def test_an_unknown_choice_is_refused_with_the_list():
     (line,) = problems(audit_text(key='key = "colour"'))
     assert line.startswith("conversation.key: 'colour':")

@@ -19,7 +19,7 @@ def test_every_batch_of_every_part_is_sent_in_order_in_autocommit():
     report = apply(AUDIT, server.connect, lambda *args: seen.append(args))
     assert report.batches == len(server.scripts)
     parts = [n for n in render(AUDIT) if n[:2].isdigit()]
-    assert report.files == sorted(n for n in parts if n != "82_modules.check.sql")
+    assert report.files == sorted(n for n in parts if n != "81_modules.check.sql")
     assert seen[0] == ("05_preflight.check.sql", 1, len(report.files))
     assert all(not text.strip().upper().endswith("\nGO") for text in server.scripts)
     (connection,) = server.connections

@@ -63,7 +63,7 @@ def test_a_mutant_changes_only_the_objects_it_names():
     files = render(AUDIT, mutant="resend_one_byte")
     changed = {n for n in files if n[:2].isdigit() and files[n] != OURS[n]}
     assert changed == {
-        *("70_usp_SendPrivately.procedure.sql", "89_modules.check.sql", "90_deployment.data.sql")
+        *("70_usp_SendPrivately.procedure.sql", "81_modules.check.sql", "90_deployment.data.sql")
     }
 
 

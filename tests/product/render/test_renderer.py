@@ -224,9 +224,9 @@ def test_check_tells_missing_stale_and_superfluous_files_apart(tmp_path):
     (directory / "old.sql").write_text("", encoding="utf-8")
     (directory / "SHA256SUMS").unlink()
     assert check(AUDIT, directory, root) == [
-        f"{PREFLIGHT}: stale; run invoke render",
-        "SHA256SUMS: missing; run invoke render",
-        "old.sql: not rendered any more; run invoke render",
+        f"{PREFLIGHT}: stale; run redial render",
+        "SHA256SUMS: missing; run redial render",
+        "old.sql: not rendered any more; run redial render",
     ]
     assert {p.name for p in write(AUDIT, directory, root)} == {
         PREFLIGHT,
@@ -281,7 +281,7 @@ def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_ho
     monkeypatch.setattr(renderer, "_render_one", counted)
     files = render(AUDIT)
     again = {name for name in seen if seen.count(name) > 1}
-    late = {"79_modules.signature.sql", "89_modules.check.sql", "90_deployment.data.sql"}
+    late = {"79_modules.signature.sql", "81_modules.check.sql", "90_deployment.data.sql"}
     assert again == late
     monkeypatch.setattr(renderer, "LATE", re.compile(""))  # all of them, as if each had to know
     assert render(AUDIT) == files
