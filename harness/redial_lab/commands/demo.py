@@ -21,7 +21,7 @@ from redial.operate.verdict import Clients, Verdict, judge
 from redial.paths import CONFIGS
 from redial.server import EMBEDDED_LABEL, Server, with_database
 from redial_lab.scenarios.client_load import Load, Run, demo_config, tell
-from redial_lab.scenarios.flights import identity, mean_departure_delay
+from redial_lab.scenarios.flights import data_file, identity, mean_departure_delay
 
 VAR = Path("var")
 """In the current folder: a clone keeps its own out of git."""
@@ -70,6 +70,7 @@ def demo(
             "there is no such directory in sql/mutants",
             f"use one of: {', '.join(MUTANTS)}",
         )
+    data_file()  # what is missing is told before anything starts
     console, times = Console(), Times()
     config = demo_config(load_config(CONFIGS / "audit.toml"), load, mutant)
     begun = time.monotonic()

