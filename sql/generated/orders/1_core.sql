@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'edb26e5b1f97cecc [0-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2a82458bf9ac2da8 [0-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -2359,7 +2359,7 @@ BEGIN
     DECLARE @messages int;              /* of senders, in this batch */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* rolled back: its first row comes next */
-    DECLARE @few bit = 0;               /* 1: RECEIVE found no room in the log: one row */
+    DECLARE @few bit;                   /* 1: RECEIVE found no room in the log: one row */
     DECLARE @careful bit;               /* 1: one waits for the server's set-up */
     DECLARE @chosen uniqueidentifier;   /* usp_PickConversation's last one */
     DECLARE @spared uniqueidentifier;   /* its END has failed: not asked again */
@@ -2367,7 +2367,7 @@ BEGIN
     DECLARE @turn int;                  /* 0 and up: this session may roll back */
     DECLARE @until datetime2(3);        /* then it is started again: nothing grows for ever */
 
-    SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1,
+    SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1, @few = 0,
         @careful = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
@@ -2380,19 +2380,19 @@ BEGIN
             IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
                 EXECUTE @careful = [orders].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
-            IF @few = 1 AND ISNULL(@suspect, @handle) IS NULL
-                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
-                FROM [orders].[TargetQueue] INTO @received;
-            ELSE IF ISNULL(@suspect, @handle) IS NULL
+            IF @few = 0 AND ISNULL(@suspect, @handle) IS NULL
                 WAITFOR (RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                          FROM [orders].[TargetQueue] INTO @received), TIMEOUT 1000;
             /* Of a suspect one row: it lands or is dead-lettered, so this commits. */
             ELSE IF @suspect IS NOT NULL
                 RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @suspect;
-            ELSE
+            ELSE IF @handle IS NOT NULL
                 RECEIVE TOP (100) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [orders].[TargetQueue] INTO @received WHERE conversation_handle = @handle;
+            ELSE
+                RECEIVE TOP (1) queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [orders].[TargetQueue] INTO @received;
 
             SELECT TOP (1) @handle = r.Handle, @phase = 1 FROM @received AS r;
             IF @phase = 0
@@ -2566,7 +2566,7 @@ SELECT
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'edb26e5b1f97cecc 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2a82458bf9ac2da8 1', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
