@@ -12,12 +12,13 @@ Connect = Callable[[], Any]
 set, as pyodbc's. The caller decides what server that is."""
 
 
-def connect_odbc(connection_string: str, timeout_s: int = CONNECT_SECONDS) -> Connect:
-    """A factory for an ODBC connection string; ``timeout_s`` bounds the login, in seconds."""
+def connect_odbc(connection_string: str, timeout_s: int | None = None) -> Connect:
+    """A factory for an ODBC connection string; ``timeout_s`` bounds the login, in seconds: 15 by default."""
 
     def connect() -> Any:
         import pyodbc  # here, so that rendering and planning need no driver
 
-        return pyodbc.connect(connection_string, autocommit=True, timeout=timeout_s)
+        seconds = CONNECT_SECONDS if timeout_s is None else timeout_s
+        return pyodbc.connect(connection_string, autocommit=True, timeout=seconds)
 
     return connect
