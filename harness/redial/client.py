@@ -51,6 +51,11 @@ NOBODY = {"08001", "08S01", "HYT00"}  # of a connection that could not be made
 INSIDE = "SELECT @@TRANCOUNT + (@@OPTIONS & 2);"  # 2: IMPLICIT_TRANSACTIONS
 
 BEGIN = """\
+IF @@TRANCOUNT + (@@OPTIONS & 2) > 0    /* somebody's already */
+BEGIN
+    SELECT -1;
+    RETURN;
+END;
 SET XACT_ABORT ON;              /* an error or a cancel leaves no half of the work and no lock */
 BEGIN TRANSACTION;
 SET IMPLICIT_TRANSACTIONS ON;   /* after a rollback nobody was told of, nothing commits by itself */
@@ -165,9 +170,8 @@ def transaction(
     def attempt() -> T:
         connection, commit_asked = _opened(connect, what), False
         try:
-            if _inside(connection):
+            if not connection.autocommit or (begun := _value(connection, BEGIN)) < 0:
                 raise _no_autocommit(what)
-            begun = _value(connection, BEGIN)
             result = work(connection)
             commit_asked = True
             connection.execute(COMMIT.format(begun=begun)).close()

@@ -102,11 +102,11 @@ def _from_pyodbc(error: Exception) -> bool:
     return any(kind.__module__ == "pyodbc" for kind in type(error).__mro__)
 
 
-_NO_DATABASE = "name an existing database with --database, or make it: redial deploy --create"
+NO_DATABASE = "name an existing database with --database, or make it: redial deploy --create"
 _BY_NUMBER = {
     18456: "check UID and PWD in --server or REDIAL_SERVER",
-    911: _NO_DATABASE,
-    4060: f"{_NO_DATABASE}; or the login may not enter it",
+    911: NO_DATABASE,
+    4060: f"{NO_DATABASE}; or the login may not enter it",
     916: "the login has no user in that database: CREATE USER ... FOR LOGIN ... there",
     229: "the login lacks that right: docs/security.md says which ones each command needs",
     262: "the login lacks that right: docs/security.md says which ones each command needs",

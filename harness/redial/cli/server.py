@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from redial.cli.errors import UserError
+from redial.cli.errors import NO_DATABASE, UserError
 from redial.odbc import server_message
 from redial.quoting import literal, quote_name
 from redial.server import EMBEDDED_LABEL, Server, database_of, label_of, with_database
@@ -152,7 +152,7 @@ def _closed(odbc: str, name: str) -> UserError:
         return UserError(
             f"database {name}",
             "there is none of that name on this server, or this login may not see it (4060)",
-            "name an existing one with --database, or make it: redial deploy --create",
+            NO_DATABASE,
         )
     state, access, _, login = row
     if state != "ONLINE":

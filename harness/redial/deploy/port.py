@@ -12,13 +12,12 @@ Connect = Callable[[], Any]
 set, as pyodbc's. The caller decides what server that is."""
 
 
-def connect_odbc(connection_string: str, timeout_s: int | None = None) -> Connect:
-    """A factory for an ODBC connection string; ``timeout_s`` bounds the login, in seconds: 15 by default."""
+def connect_odbc(connection_string: str) -> Connect:
+    """A factory for an ODBC connection string; its login is bounded by CONNECT_SECONDS."""
 
     def connect() -> Any:
         import pyodbc  # here, so that rendering and planning need no driver
 
-        seconds = CONNECT_SECONDS if timeout_s is None else timeout_s
-        return pyodbc.connect(connection_string, autocommit=True, timeout=seconds)
+        return pyodbc.connect(connection_string, autocommit=True, timeout=CONNECT_SECONDS)
 
     return connect

@@ -36,8 +36,8 @@ PROPERTIES_BY_DEPLOY = frozenset(
         ("database", "Service Broker"),
     }
 )
-LANDING = frozenset({"PK_Landing", "IX_Landing_Conversation", "IX_Landing_Key"})
-"""Indexes that [landing] speaks of."""
+LANDING_ORDER = frozenset({"IX_Landing_Conversation", "IX_Landing_Key"})
+"""Indexes that order_index of [landing] makes, and its absence drops."""
 _DATABASE = {
     "delayed durability": "SET DELAYED_DURABILITY = DISABLED; "
     "/* until then a crash loses messages that were committed */",
@@ -162,7 +162,7 @@ def by_deploy(difference: Difference) -> bool:
     if thing.kind in BY_DEPLOY[difference.how] or _of_another_choice(difference):
         return True
     if _of_landing_choice(difference):
-        return difference.how != MISSING or thing.name != "PK_Landing"
+        return True
     if thing.kind == "queue" and what == "activation":
         return difference.found != OFF  # one that somebody has switched off stays off (87_queues)
     return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_DEPLOY
@@ -170,9 +170,10 @@ def by_deploy(difference: Difference) -> bool:
 
 def _of_landing_choice(difference: Difference) -> bool:
     """Whether [landing] of the configuration makes or drops it, or rewrites the table for it."""
-    thing = difference.thing
-    chosen = difference.how != CHANGED or difference.what == "compression"
-    return thing.kind == "index" and thing.of == "Landing" and chosen and thing.name in LANDING
+    kind, name, of = difference.thing
+    if (kind, of) != ("index", "Landing"):
+        return False
+    return difference.what == "compression" or (difference.how != CHANGED and name in LANDING_ORDER)
 
 
 def statement(difference: Difference, schema: str) -> str | None:

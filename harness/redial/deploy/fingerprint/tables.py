@@ -163,7 +163,8 @@ class Tables:
         where: Node | None = None,
         options: Sequence[Option] = (),
     ) -> None:
-        given = _options(options)
+        # Of Landing only where it is said: as_is is whoever's choice.
+        unsaid = {} if table == "Landing" else {"compression": NO_COMPRESSION}
         self.catalog[Thing("index", name, table)] = {
             "role": role,
             "unique": switch(unique),
@@ -179,11 +180,9 @@ class Tables:
             "sequential": OFF,
             "in use": ON,
             "statistics": "recomputed",
-            "compression": NO_COMPRESSION,
             "partitions": str(UNPARTITIONED),
-        } | given
-        if table == "Landing" and "compression" not in given:
-            del self.catalog[Thing("index", name, table)]["compression"]  # as_is: whoever's choice
+            **unsaid,
+        } | _options(options)
 
 
 def _identity(column: ColumnDef) -> str:
