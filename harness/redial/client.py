@@ -50,12 +50,14 @@ NOBODY = {"08001", "08S01", "HYT00"}  # of a connection that could not be made
 
 INSIDE = "SELECT @@TRANCOUNT + (@@OPTIONS & 2);"  # 2: IMPLICIT_TRANSACTIONS
 
-BEGIN = """\
-IF @@TRANCOUNT + (@@OPTIONS & 2) > 0    /* somebody's already */
+NOT_INSIDE = """\
+IF @@TRANCOUNT + (@@OPTIONS & 2) > 0
 BEGIN
     SELECT -1;
     RETURN;
 END;
+"""
+BEGIN = """\
 SET XACT_ABORT ON;              /* an error or a cancel leaves no half of the work and no lock */
 BEGIN TRANSACTION;
 SET IMPLICIT_TRANSACTIONS ON;   /* after a rollback nobody was told of, nothing commits by itself */
@@ -170,7 +172,7 @@ def transaction(
     def attempt() -> T:
         connection, commit_asked = _opened(connect, what), False
         try:
-            if not connection.autocommit or (begun := _value(connection, BEGIN)) < 0:
+            if not connection.autocommit or (begun := _value(connection, NOT_INSIDE + BEGIN)) < 0:
                 raise _no_autocommit(what)
             result = work(connection)
             commit_asked = True
