@@ -19,7 +19,7 @@ from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
 from redial.deploy.fingerprint.model import HIDDEN, ON
-from redial.deploy.fingerprint.repair import by_deploy, next_step
+from redial.deploy.fingerprint.repair import advised, by_deploy
 from redial.deploy.handwork import LAST, Handwork, handwork
 from redial.deploy.history import content_of
 from redial.deploy.live import NOBODY, Live, live
@@ -338,7 +338,7 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     if one.unseen:
         return list(one.others)
     return [
-        f"{difference}. Next: {next_step(difference, one.schema)}"
+        advised(difference, one.schema)
         for difference in one.differences
         if (
             difference.thing.kind == "module"

@@ -21,13 +21,12 @@ from redial.deploy.fingerprint import (
     compare,
     found,
     moved,
-    next_step,
     read,
     wanted,
 )
 from redial.deploy.fingerprint.keys import exchanged, needed
 from redial.deploy.fingerprint.model import MEMBER
-from redial.deploy.fingerprint.repair import DEPLOY
+from redial.deploy.fingerprint.repair import DEPLOY, advised
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules, signer_prefix
 from redial.render.quoting import literal, quote_name
@@ -104,10 +103,7 @@ def findings(looks: Iterable[Look]) -> list[str]:
     for one in looks:
         found += one.others
         if one.installed:
-            found += [
-                f"{difference}. Next: {next_step(difference, one.schema)}"
-                for difference in one.differences
-            ]
+            found += [advised(difference, one.schema) for difference in one.differences]
     return found
 
 
