@@ -19,7 +19,7 @@ from redial.deploy import Connect, Plan, Survey, apply, connect_odbc, survey
 from redial.deploy.history import deployments, kept_files
 from redial.deploy.loss import parsed
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING, mark_of
-from redial.deploy.verify import Look, findings, look
+from redial.deploy.verify import Look, findings, home_of, look
 from redial.server import label_of
 
 FAILS = ("changes", "blocked")
@@ -200,7 +200,8 @@ def _said(looks: list[Look]) -> int:
         print(line)
     for line in (line for one in looks for line in one.notes()):
         print(f"note: {line}")
-    print(f"{len(found)} findings on {label_of(looks[0].version or 'a server that tells nothing')}")
+    where = label_of(home_of(looks).version or "a server that tells nothing")
+    print(f"{len(found)} finding{'s' * (len(found) != 1)} on {where}")
     return 1 if found else 0
 
 

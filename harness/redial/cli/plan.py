@@ -40,9 +40,9 @@ def shown(plan: Plan) -> str:
         lines += ["", "callers must know:", *(f"  {line}" for line in plan.callers)]
     new = [action for action in plan.actions if action.why == NEW]
     rest = [action for action in plan.actions if action.why != NEW]
-    if new:
-        kinds = Counter(action.kind for action in new)
-        lines += ["", f"to create, for nothing of it is there: {counted(kinds)}"]
+    for database in dict.fromkeys(action.database for action in new):
+        kinds = Counter(action.kind for action in new if action.database == database)
+        lines += ["", f"fresh: nothing of it is in {database} yet. To create: {counted(kinds)}"]
     if rest:
         lines += ["", *(line for action in rest for line in _rows(action))]
     if plan.others:
@@ -81,7 +81,8 @@ def verdict(plan: Plan) -> str:
     if not plan.status:
         left = f"; left as it is: {counted(counts)}" if counts else ""
         return f"nothing to change{left}"
-    return f"changes: {counted(counts)}. Nothing was changed yet."
+    fresh = all(action.why == NEW for action in plan.actions)
+    return f"{'fresh' if fresh else 'changes'}: {counted(counts)}. Nothing was changed yet."
 
 
 def counted(counts: dict[str, int]) -> str:

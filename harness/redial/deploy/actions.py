@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from redial.deploy.fingerprint import Difference, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
-from redial.deploy.fingerprint.repair import by_deploy, next_step, statement
+from redial.deploy.fingerprint.repair import advised, by_deploy, statement
 from redial.deploy.handwork import Handwork
 from redial.deploy.live import Live, named
 from redial.deploy.verify import Look
@@ -87,9 +87,7 @@ def _action(
     sql = statement(difference, one.schema) or ""
     changed = by_hand.changed(one.database, difference)
     do = "alter" if changed and overwrite else _does(difference, sql)
-    said = str(difference)
-    if do in LEFT:
-        said += f". Next: {next_step(difference, one.schema)}"
+    said = advised(difference, one.schema) if do in LEFT else str(difference)
     locks = "" if how == MISSING and thing.kind not in ("index", "contract") else None
     locks = _LOCKS.get(thing.kind, "") if locks is None else locks
     held = at_work.holders.get(thing.of if thing.kind in ("index", "column") else thing.name, [])

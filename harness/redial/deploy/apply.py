@@ -88,10 +88,13 @@ def installation(files: Iterable[str]) -> list[str]:
     return [*first, *(name for name in parts if name not in first)]
 
 
-def check(connection: Any, files: Mapping[str, str]) -> None:
-    """Ask what the files ask before they make anything. Raises DeployError with all of it."""
-    place = places_in(files.get(CONTENTS, "")).get(ASKS)
-    _run_file(connection, ASKS, files[ASKS], place)
+def check(connection: Any, files: Mapping[str, str], folder: str = "") -> None:
+    """Ask what the files ask before they make anything. Raises DeployError with all of it.
+
+    folder: of the files of the connection's database; empty, the sender's.
+    """
+    name = f"{folder}{ASKS}"
+    _run_file(connection, name, files[name], places_in(files.get(CONTENTS, "")).get(name))
 
 
 def uninstall(

@@ -10,7 +10,7 @@ from redial.deploy.actions import OPERATORS
 from redial.deploy.fingerprint import Difference, surroundings, written
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
 from redial.deploy.history import content_of, keep, know
-from redial.deploy.verify import Look
+from redial.deploy.verify import Look, home_of
 
 
 def acceptable(one: Look) -> list[Difference]:
@@ -31,7 +31,7 @@ def keep_baseline(
 ) -> None:
     """Keep files and surroundings; with ``accept`` the differences that may be. Raises DeployError."""
     assert MISSING not in {one.how for each in looks for one in acceptable(each)}
-    keys = set(looks[0].known)
+    keys = set(home_of(looks).known)
     if accept:
         keys |= {one.key(place) for place, each in enumerate(looks) for one in acceptable(each)}
     keep(connection, config.schema_name, files)

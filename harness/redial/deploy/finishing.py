@@ -14,7 +14,7 @@ from redial.deploy.errors import DeployError, server_message
 from redial.deploy.fingerprint import merged, surroundings, written
 from redial.deploy.history import content_of, know
 from redial.deploy.loss import dropping
-from redial.deploy.verify import Look, look_over
+from redial.deploy.verify import Look, home_of, look_over
 
 Say = Callable[[str], None]
 
@@ -34,7 +34,7 @@ def finish(
     """
     looks = look_over(config, connection, files)
     todo = [(one.database, sql) for one in looks for sql in [*repairs(one), *dropping(one, losses)]]
-    home = looks[0].database
+    home = home_of(looks).database
     for database, sql in todo:
         say(f"repairing in {database}: {_shown(sql)}")
         _run(connection, database if config.target.database else None, sql)
@@ -58,7 +58,7 @@ def keep_known(
         surroundings(one.found) if was is None else merged(was, one.found)
         for one, was in zip(looks, kept, strict=True)
     ]
-    accepted = before[0].known if before else frozenset()
+    accepted = home_of(before).known if before else frozenset()
     content = content_of(files, config.schema_name)
     know(connection, config.schema_name, content, written(catalogs, accepted))
     return [replace(one, kept=own) for one, own in zip(looks, catalogs, strict=True)]

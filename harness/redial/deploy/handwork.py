@@ -18,7 +18,7 @@ from redial.deploy.fingerprint.model import HIDDEN
 from redial.deploy.history import content_of, kept_files
 from redial.deploy.live import SHOWN
 from redial.deploy.skipping import module_files
-from redial.deploy.verify import Look, files_of_side
+from redial.deploy.verify import Look, files_of_side, home_of
 from redial.render import sides
 
 LAST = Thing("deployment", "last")
@@ -76,9 +76,7 @@ def is_text(difference: Difference) -> bool:
     )
 
 
-def handwork(
-    connection: Any, config: Config, looks: Iterable[Look], files: dict[str, str]
-) -> Handwork:
+def handwork(connection: Any, config: Config, looks: list[Look], files: dict[str, str]) -> Handwork:
     """Look for it. One round trip where a module differs, none else. Raises DeployError."""
     places = list(zip(looks, sides(config), strict=True))
     differ = [
@@ -87,7 +85,7 @@ def handwork(
         for difference in one.differences
         if is_text(difference)
     ]
-    last = next((one.found[LAST]["content"] for one, _ in places if LAST in one.found), None)
+    last = home_of(looks).found.get(LAST, {}).get("content")
     if not differ or last is None:
         return Handwork()  # nothing was ever finished: an installation that stopped goes on
     kept = kept_files(connection, config.schema_name, last)

@@ -66,6 +66,10 @@ class Live:
         return named([one for one in found.values() if not one.reader])
 
 
+NOBODY = Live("", "", "", {}, {}, {}, {}, {}, True)
+"""Of a database that cannot be looked at."""
+
+
 def live(connection: Any, schema: str) -> Live:
     """Ask one database, in one round trip. Raises the driver's errors."""
     text = LIVE.read_text("utf-8")

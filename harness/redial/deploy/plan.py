@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,19 +14,19 @@ from typing import Any
 from redial.config import Config
 from redial.config.choices import EnableBroker
 from redial.deploy.actions import LEFT, Action, actions
-from redial.deploy.apply import check
+from redial.deploy.apply import check, use
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
 from redial.deploy.fingerprint.model import HIDDEN, ON
-from redial.deploy.fingerprint.repair import by_deploy, next_step
+from redial.deploy.fingerprint.repair import advised, by_deploy
 from redial.deploy.handwork import LAST, Handwork, handwork
 from redial.deploy.history import content_of
-from redial.deploy.live import Live, live
+from redial.deploy.live import NOBODY, Live, live
 from redial.deploy.loss import left_over
 from redial.deploy.port import Connect
-from redial.deploy.verify import Look, look_over
-from redial.render import render
+from redial.deploy.verify import Look, home_of, look_over
+from redial.render import render, sides
 from redial.server import label_of
 
 UNKNOWN = "a server that tells nothing of itself"
@@ -160,41 +161,46 @@ def survey(
     """The same, and what was looked at. Three round trips where nothing differs in one database."""
     rendered = dict(files) if files is not None else render(config)
     looks = look_over(config, connection, rendered)
-    at_work = live(connection, config.schema_name)
+    at_work = _at_work(connection, config, looks)
+    home, there = home_of(looks), [(one, at_work[one.database]) for one in looks]
     by_hand = handwork(connection, config, looks, rendered)
     gates = [
         own["state"] for one in looks for thing, own in one.found.items() if thing.kind == "gate"
     ]
-    drains = [line for one in looks for line in [*_choices(one, ON), *_old(one, at_work)]]
+    drains = [line for one, now in there for line in [*_choices(one, ON), *_old(one, now)]]
     replaced = by_hand.modules if overwrite else frozenset()
     blocked = [line for one in looks for line in _blocked(one, replaced)]
     blocked += [] if overwrite else by_hand.refusals()
-    done = [action for one in looks for action in actions(one, at_work, by_hand, overwrite)]
+    done = [action for one, now in there for action in actions(one, now, by_hand, overwrite)]
     if not blocked and not replaced and any(one.do not in LEFT for one in done):
-        blocked = _refused(connection, rendered)
+        blocked = _refused(connection, config, home, rendered)
     made = Plan(
         config=config.name,
         schema=config.schema_name,
-        server=label_of(next((one.version for one in looks if one.version), UNKNOWN)),
-        login=at_work.login,
-        product=at_work.product,
+        server=label_of(home.version or UNKNOWN),
+        login=at_work[home.database].login,
+        product=at_work[home.database].product,
         databases=[one.database for one in looks],
         gate=", ".join(gates) or "open",
-        dialogs=at_work.dialogs,
-        pending=at_work.pending,
-        depth=at_work.depth,
-        in_the_way=at_work.in_the_way(),
+        dialogs=_together(now.dialogs for now in at_work.values()),
+        pending=_together(now.pending for now in at_work.values()),
+        depth=_together(now.depth for now in at_work.values()),
+        in_the_way=_in_the_way(at_work),
         callers=[line for one in looks for line in _callers(one)],
         drains=drains,
-        closes=_closes(looks, wait_seconds) if drains else "",
-        cut=[f"{one}, {_CUT[config.database.enable_broker]}" for one in at_work.others],
-        loss=[line for one in looks for line in _loss(one, at_work)],
+        closes=_closes(home.seconds, wait_seconds) if drains else "",
+        cut=[
+            f"{one}, {_CUT[config.database.enable_broker]}"
+            for now in at_work.values()
+            for one in now.others
+        ],
+        loss=[line for one, now in there for line in _loss(one, now)],
         blocked=blocked,
-        before=next((one.found[LAST]["content"] for one in looks if LAST in one.found), ""),
+        before=home.found.get(LAST, {}).get("content", ""),
         after=content_of(rendered, config.schema_name),
         actions=done,
         fingerprint=fingerprint([one.found for one in looks]),
-        broker=at_work.broker,
+        broker=at_work[home.database].broker,
         files=digest(rendered),
         others=[line for one in looks if not one.unseen and one.installed for line in one.others],
         notes=[line for one in looks for line in one.notes()],
@@ -288,9 +294,8 @@ def _old(one: Look, at_work: Live) -> list[str]:
     ]
 
 
-def _closes(looks: list[Look], wait_seconds: int | None) -> str:
-    """How long senders are refused, as far as it can be said before."""
-    took = next((one.seconds for one in looks if one.seconds is not None), None)
+def _closes(took: int | None, wait_seconds: int | None) -> str:
+    """How long senders are refused, as far as it can be said before. took: the last deployment, seconds."""
     rest = f"{took} s the last time" if took is not None else "its length was never measured here"
     wait = WAIT_SECONDS if wait_seconds is None else wait_seconds
     return (
@@ -333,7 +338,7 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     if one.unseen:
         return list(one.others)
     return [
-        f"{difference}. Next: {next_step(difference, one.schema)}"
+        advised(difference, one.schema)
         for difference in one.differences
         if (
             difference.thing.kind == "module"
@@ -345,10 +350,44 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _refused(connection: Any, files: Mapping[str, str]) -> list[str]:
-    """What the files' own check says: it only reads. One round trip."""
-    try:
-        check(connection, files)
-    except DeployError as error:
-        return [str(error)]
-    return []
+def _refused(connection: Any, config: Config, home: Look, files: Mapping[str, str]) -> list[str]:
+    """What the files' own checks say: they only read. One round trip for each database."""
+    said = []
+    for here in sides(config):
+        if here.apart:
+            use(connection, home.database if here.initiator else str(config.target.database))
+        try:
+            check(connection, files, here.folder)
+        except DeployError as error:
+            said.append(str(error))
+    if config.target.database is not None:
+        use(connection, home.database)
+    return said
+
+
+def _at_work(connection: Any, config: Config, looks: list[Look]) -> dict[str, Live]:
+    """What is at work in each database. One round trip, and two more where there are two."""
+    if config.target.database is None:
+        return {one.database: live(connection, config.schema_name) for one in looks}
+    found = {}
+    for one in looks:
+        if one.unseen:
+            found[one.database] = NOBODY
+            continue
+        use(connection, one.database)
+        found[one.database] = live(connection, config.schema_name)
+    use(connection, home_of(looks).database)
+    return found
+
+
+def _together(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Of all databases."""
+    return dict(sum((Counter(one) for one in counts), Counter()))
+
+
+def _in_the_way(at_work: Mapping[str, Live]) -> str:
+    """Whose open transactions a drain waits for; with its database where there are two."""
+    said = {database: now.in_the_way() for database, now in at_work.items()}
+    if len(said) == 1:
+        return "".join(said.values())
+    return "; ".join(f"in {database}: {who}" for database, who in said.items() if who)

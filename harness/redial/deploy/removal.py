@@ -14,7 +14,7 @@ from redial.deploy.fingerprint.keys import LOCAL_ROUTE
 from redial.deploy.fingerprint.model import SURROUNDING
 from redial.deploy.live import Live, live
 from redial.deploy.port import Connect
-from redial.deploy.verify import Look, look_over
+from redial.deploy.verify import Look, home_of, look_over
 from redial.server import label_of
 
 KEPT = frozenset({"table", "schema", "user", "role"})
@@ -88,7 +88,7 @@ def removal_plan(
             if not one.unseen and _anything(one, config):
                 found.append(_removal(one, live(connection, config.schema_name), purge))
     return RemovalPlan(
-        label_of(looks[0].version or "a server that tells nothing of itself"),
+        label_of(home_of(looks).version or "a server that tells nothing of itself"),
         found,
         [one.database for one in looks],
         [line for one in looks if one.unseen for line in one.others],

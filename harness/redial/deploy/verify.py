@@ -21,13 +21,12 @@ from redial.deploy.fingerprint import (
     compare,
     found,
     moved,
-    next_step,
     read,
     wanted,
 )
 from redial.deploy.fingerprint.keys import exchanged, needed
 from redial.deploy.fingerprint.model import MEMBER
-from redial.deploy.fingerprint.repair import DEPLOY
+from redial.deploy.fingerprint.repair import DEPLOY, advised
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules, signer_prefix
 from redial.render.quoting import literal, quote_name
@@ -38,6 +37,8 @@ class Look:
     """What was seen in one database of an installation."""
 
     database: str
+    home: bool
+    """Whether it is the sender's, where a deployment's connection, its lock and its history are."""
     wanted: Catalog
     """By the files."""
     found: Catalog
@@ -83,6 +84,11 @@ class Look:
         return said
 
 
+def home_of(looks: Iterable[Look]) -> Look:
+    """The look at the sender's database."""
+    return next(one for one in looks if one.home)
+
+
 def verify(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[str]:
     """Findings, one sentence each with the next command; an empty list means all is well.
 
@@ -97,10 +103,7 @@ def findings(looks: Iterable[Look]) -> list[str]:
     for one in looks:
         found += one.others
         if one.installed:
-            found += [
-                f"{difference}. Next: {next_step(difference, one.schema)}"
-                for difference in one.differences
-            ]
+            found += [advised(difference, one.schema) for difference in one.differences]
     return found
 
 
@@ -135,7 +138,7 @@ def look_over(
         [one.catalog for one in seen],
         [(one.here.own_key, one.here.other_key) for one in seen],
     )
-    known = read(next((one.found.known for one in seen if one.found), ""))
+    known = read(next((one.found.known for one in seen if one.found and one.here.initiator), ""))
     return [_judged(one, config, known, place) for place, one in enumerate(seen)]
 
 
@@ -199,7 +202,9 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
     """
     schema = config.schema_name
     if one.found is None:
-        return Look(one.database, one.wanted, {}, [], one.others, True, schema=schema)
+        return Look(
+            one.database, one.here.initiator, one.wanted, {}, [], one.others, True, schema=schema
+        )
     differences = [
         difference
         for difference in compare(one.wanted, one.catalog)
@@ -211,6 +216,7 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
     accepted = tuple(each for each in differences if each.key(place) in known.accepted)
     return Look(
         one.database,
+        one.here.initiator,
         one.wanted,
         one.catalog,
         [each for each in differences if each not in accepted],

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+
 import pytest
 
+from redial.config import Config
+from redial.render import render
 from redial.tsql import parse_script
+from redial.tsql.ast import CreateProcedure, ExecuteProcedure, Node
 from redial_lab.proof.cases import CASES, FOLDER, LARGE, PROCEDURES, CaseError, cases_of, read
+from redial_lab.proof.mutant_search import scenario
 
 GOOD = '["one"]\nsetup = "senders=1"\n'
 HUNTED = '[procedures]\nusp_Send = ["one"]\n'
+BODY = "\nAS\n"
 
 
 def told(tmp_path, case=GOOD, hunted=HUNTED, **more) -> str:
@@ -27,6 +35,48 @@ def test_the_t_sql_of_a_case_is_t_sql(name):
     case = CASES[name]
     for text in (*case.first, case.before, *case.batches, *case.others):
         parse_script(text)
+
+
+def statements(text: str) -> Iterator[Node]:
+    """Every node of a script."""
+    return (each for batch in parse_script(text) for each in batch.walk())
+
+
+@cache
+def parameters(config: str) -> dict[str, dict[str, bool]]:
+    """Of each procedure of a configuration: its parameters, and whether a call must give them."""
+    files = render(Config.model_validate_json(config))
+    texts = [text for name, text in files.items() if ".procedure." in name]
+    heads = [f"{text.partition(BODY)[0]}{BODY}RETURN;" for text in texts if BODY in text]
+    return {
+        made.name.name: {
+            each.variable.name.lower(): each.default is None and not each.readonly
+            for each in made.parameters
+        }
+        for head in heads
+        for made in statements(head)
+        if isinstance(made, CreateProcedure)
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_calls_our_procedures_with_what_they_ask_for(name):
+    """Else it shows error 201 or 8145 and nothing more, whatever is wrong behind it."""
+    known = parameters(scenario(CASES[name])[1].model_dump_json())
+    case = CASES[name]
+    calls = [
+        each
+        for text in (*case.first, case.before, *case.batches, *case.others)
+        for each in statements(text)
+        if isinstance(each, ExecuteProcedure) and each.procedure.name in known
+    ]
+    assert known
+    for call in calls:
+        asked = known[call.procedure.name]
+        by_place = sum(one.name is None for one in call.arguments)
+        given = {one.name.lower() for one in call.arguments if one.name} | {*list(asked)[:by_place]}
+        assert given <= set(asked) and by_place <= len(asked), call
+        assert {one for one, needed in asked.items() if needed} <= given, call
 
 
 def test_every_procedure_is_hunted_somewhere_and_every_case_is_used():

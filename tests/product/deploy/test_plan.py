@@ -76,8 +76,8 @@ def test_a_plan_of_an_empty_database_counts_what_would_be_made_and_makes_nothing
     before = run(server, CATALOG)
     assert status_of(plan, server=server) == CHANGES
     said = capsys.readouterr().out
-    assert "to create, for nothing of it is there: " in said and "17 table" in said
-    assert "Nothing was changed yet." in said
+    assert "fresh: nothing of it is in planned yet. To create: " in said and "17 table" in said
+    assert "\nfresh: " in said and "by hand" not in said and "Nothing was changed yet." in said
     assert run(server, CATALOG) == before
 
 
@@ -108,7 +108,8 @@ def test_drift_is_planned_with_the_difference_and_a_deployment_mends_it(installe
     said = capsys.readouterr().out
     for line in (
         "alter    module usp_LogError has another text than the file",
-        "+    SET NOCOUNT ON; /* hotfix */",
+        "-    SET NOCOUNT ON; /* hotfix */",
+        "+    SET NOCOUNT ON;",
         "[drift]",
         "[changed by hand]",
         "runs: ALTER QUEUE [audit].[TargetQueue] WITH RETENTION = OFF;",

@@ -100,7 +100,7 @@ def test_what_is_accepted_is_said_and_no_finding_until_it_is_another(site, capsy
     capsys.readouterr()
     assert status_of(verify, server=site.server) == 1
     said = capsys.readouterr().out
-    assert "module vw_Errors is missing" in said and "1 findings" in said
+    assert "module vw_Errors is missing" in said and "1 finding" in said
     assert "note: accepted by a baseline: permission SELECT to joe on OBJECT Landing" in said
     assert "note: accepted by a baseline: queue TargetQueue: activation is off" in said
     # 3. it stays accepted over a deployment, which leaves both as they are

@@ -7,7 +7,6 @@ for all three (``model``): a thing has a kind, a name and properties that are te
 from redial.deploy.fingerprint.compare import Difference, compare
 from redial.deploy.fingerprint.found import CannotSee, Found, found
 from redial.deploy.fingerprint.model import Catalog, Thing
-from redial.deploy.fingerprint.repair import next_step
 from redial.deploy.fingerprint.surroundings import Known, merged, moved, read, surroundings, written
 from redial.deploy.fingerprint.wanted import wanted
 
@@ -22,7 +21,6 @@ __all__ = [
     "found",
     "merged",
     "moved",
-    "next_step",
     "read",
     "surroundings",
     "wanted",

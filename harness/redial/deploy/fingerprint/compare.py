@@ -48,7 +48,8 @@ class Difference:
         if self.found == HIDDEN:
             return f"{self.thing}: its text is encrypted, or hidden from this login"
         if self.what == "text":
-            return f"{self.thing} has another text than the file:\n{self.diff()}"
+            said = "has another text than the file (- is there now, + in the file)"
+            return f"{self.thing} {said}:\n{self.diff()}"
         return f"{self.thing}: {self.what} is {self.found or 'nothing'}, not {self.wanted or 'nothing'}"
 
     def key(self, place: int) -> str:
@@ -66,9 +67,9 @@ class Difference:
         )
 
     def diff(self) -> str:
-        """The lines that differ, of a module; - is the file's, + the server's."""
+        """The lines that differ, of a module, old to new: - is on the server, + in the file."""
         lines = list(
-            unified_diff(self.wanted.splitlines(), self.found.splitlines(), n=0, lineterm="")
+            unified_diff(self.found.splitlines(), self.wanted.splitlines(), n=0, lineterm="")
         )[2:]
         if len(lines) > DIFF_LINES:
             lines = [*lines[:DIFF_LINES], f"({len(lines) - DIFF_LINES} lines more)"]

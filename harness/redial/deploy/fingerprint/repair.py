@@ -12,11 +12,17 @@ from redial.deploy.fingerprint.model import HIDDEN, MARKED_INSIDE, OFF, ON, Thin
 from redial.quoting import literal, quote_name
 
 DEPLOY = "redial deploy makes it so again."
+OVERWRITE = (
+    "redial deploy makes it so again; redial plan says whether somebody has changed it by hand, which "
+    "deploy undoes with --overwrite only."
+)
+GAP = "\n  "
+"""Between a difference of many lines and its next step."""
 BY_DEPLOY = {
     MISSING: frozenset(
         {"module", "table", "type", "queue", "service", "contract", "message type", "user", "role"}
         | {"role membership", "schema", "permission", "setting", "mark", "broker priority"}
-        | {"event notification", "deployment", "agent job", "migration"}
+        | {"event notification", "deployment", "agent job", "migration", "gate"}
         | {"certificate", "signature", "remote service binding", "route"}
     ),
     CHANGED: frozenset({"module", "setting", "broker priority", "deployment"}),
@@ -66,6 +72,12 @@ _INDEX = {
 }
 
 
+def advised(difference: Difference, schema: str) -> str:
+    """A difference, and what to do about it."""
+    said = str(difference)
+    return f"{said}{GAP if chr(10) in said else '. '}Next: {next_step(difference, schema)}"
+
+
 def next_step(difference: Difference, schema: str) -> str:
     """What to do about a difference, one sentence."""
     if difference.how == SINCE:
@@ -84,7 +96,8 @@ def next_step(difference: Difference, schema: str) -> str:
             "then redial deploy, which refuses a module without our comment (50208)."
         )
     if by_deploy(difference):
-        return _by_deploying(difference.thing)
+        text = difference.thing.kind == "module" and difference.what == "text"
+        return OVERWRITE if text else _by_deploying(difference.thing)
     sql = statement(difference, schema)
     if sql is not None:
         return sql
