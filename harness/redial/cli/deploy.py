@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from redial.cli.plan_forms import FORMS
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply, connect_odbc, survey
+from redial.deploy.apply import looking
 from redial.deploy.history import deployments, kept_files
 from redial.deploy.loss import parsed
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING, mark_of
@@ -122,7 +122,7 @@ def _losses(said: Iterable[str]) -> dict[str, int]:
 
 def _survey(config: Config, connect: Connect, files: dict[str, str], allowed: Allowed) -> Survey:
     """Look over a connection of its own: switching Service Broker on needs the database for itself."""
-    with closing(connect()) as connection:
+    with looking(connect, config, allowed.wait_seconds) as connection:
         return survey(
             config,
             connection,
@@ -175,7 +175,7 @@ def drift(config: str, server: str | None = None, database: str | None = None) -
     model = load_named(config)
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         connect = connect_odbc(target.odbc)
-        with closing(connect()) as connection:
+        with looking(connect, model) as connection:
             files = _last(connection, model)
         return _said(look(model, connect, files))
 

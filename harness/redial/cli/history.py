@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +13,7 @@ from redial.cli.plan import SHORT, shown
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import connect_odbc, survey
+from redial.deploy.apply import looking
 from redial.deploy.baseline import acceptable, keep_baseline
 from redial.deploy.history import (
     Attempt,
@@ -46,7 +46,7 @@ def history(
         raise UserError(f"--format {form}", "is not known", "use one of: text, json")
     model = load_named(config)
     with open_server(server, database, must_be_named=True) as target:
-        with closing(connect_odbc(target.odbc)()) as connection:
+        with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
             tried = attempts(connection, model.schema_name)
         label = target.label
@@ -107,7 +107,7 @@ def rollback(
     allowed = Allowed(overwrite, wait_seconds=wait_seconds)
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         connect = connect_odbc(target.odbc)
-        with closing(connect()) as connection:
+        with looking(connect, model, wait_seconds) as connection:
             chosen, files = _way_back(connection, model, to)
             seen = survey(model, connection, files, overwrite=overwrite, wait_seconds=wait_seconds)
         print(f"back to deployment {chosen.number} of {chosen.when:%Y-%m-%d %H:%M:%S}")
@@ -146,8 +146,7 @@ def baseline(
     model = load_named(config)
     files = reviewed(config, model, from_folder)
     with open_server(server, database, must_be_named=True) as target:
-        with closing(connect_odbc(target.odbc)()) as connection:
-            connection.autocommit = True
+        with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
             content = content_of(files, model.schema_name)
             if not done or done[-1].content != content:
@@ -183,9 +182,8 @@ def repair(
     files = reviewed(config, model, from_folder)
     with (
         open_server(server, database, must_be_named=True, labelled=False) as target,
-        closing(connect_odbc(target.odbc)()) as connection,
+        looking(connect_odbc(target.odbc), model, wait_seconds) as connection,
     ):
-        connection.autocommit = True
         done = repair_history(connection, model, files, wait_seconds)
     for line in done or ["the history is in order: nothing to repair"]:
         print(line)

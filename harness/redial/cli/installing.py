@@ -13,8 +13,9 @@ from redial.cli.adopting import adopted
 from redial.cli.errors import UserError
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
-from redial.deploy.actions import LEFT
-from redial.deploy.finishing import finish
+from redial.deploy.actions import repairs
+from redial.deploy.apply import installation, telling
+from redial.deploy.finishing import finish, undo
 from redial.deploy.history import Story, content_of
 from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
@@ -83,6 +84,9 @@ def install(
     _tables_are_there(seen.looks, allowed.losses)
     looks: list[Look] = []
 
+    def opening(connection: Any) -> None:
+        undo(connection, config, seen.looks, _say)
+
     def then(connection: Any) -> None:
         looks.extend(finish(connection, config, files, seen.looks, allowed.losses, _say))
 
@@ -93,17 +97,13 @@ def install(
         files=files,
         wait_seconds=allowed.wait_seconds,
         story=story(what, seen.plan, files),
-        first=_replaced(config, seen, files) if allowed.overwrite else (),
+        words=seen.by_hand.words(seen.looks) if allowed.overwrite else None,
         skip=unchanged(config, seen.looks, files),
+        opening=opening,
         then=then,
     )
     print(f"{len(report.files)} files, {report.batches} batches")
     return told(looks)
-
-
-def _replaced(config: Config, seen: Survey, files: Mapping[str, str]) -> list[str]:
-    """Files of modules that have lost our comment: sent before it is asked whose they are."""
-    return seen.by_hand.files(config, files)
 
 
 def _tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
@@ -156,17 +156,13 @@ def told(looks: Iterable[Look]) -> int:
 
 def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allowed) -> str:
     """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
-    from redial.deploy.apply import installation
-
     skip = set(unchanged(config, seen.looks, files))
-    first = _replaced(config, seen, files) if allowed.overwrite else []
-    names = [*first, *(name for name in installation(files) if name not in skip)]
-    parts = [f"/* {name} */\n{files[name]}" for name in names]
+    words = seen.by_hand.words(seen.looks) if allowed.overwrite else {}
+    parts = [f"{text}\nGO\n" for text in telling(words)]
     parts += [
-        f"/* repair in {action.database} */\n{action.sql}\nGO\n"
-        for action in seen.plan.actions
-        if action.sql and action.do not in LEFT
+        f"/* repair in {one.database} */\n{sql}\nGO\n" for one in seen.looks for sql in repairs(one)
     ]
+    parts += [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
     return "".join(parts)
 
 

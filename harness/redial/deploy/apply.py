@@ -15,7 +15,7 @@ from redial.deploy.live import live
 from redial.deploy.port import Connect
 from redial.render import render
 from redial.render.modules import CONTENTS, PART, WHOLE, Place, places_in
-from redial.render.quoting import quote_name
+from redial.render.quoting import literal, quote_name
 from redial.tsql import split_batches
 
 RECORD_FILES = ("28_DeploymentText.table.sql", "30_DeploymentAttempt.table.sql")
@@ -28,6 +28,10 @@ ASKS = "05_preflight.check.sql"
 """The part that asks whether it may be installed here."""
 LOCK_WAIT_MS = 60_000
 """How long a second deployment of the same configuration waits for the first, milliseconds."""
+LOOK_WAIT_MS = 10_000
+"""How long a look waits for rows of ours that somebody holds, milliseconds."""
+WHO = "Who has it: "
+"""Between an error and the sessions in the way."""
 
 Progress = Callable[[str, int, int], None]
 """Called before each file: its name, its number from 1, how many there are."""
@@ -52,8 +56,9 @@ def apply(
     files: Mapping[str, str] | None = None,
     wait_seconds: int | None = None,
     story: Story | None = None,
-    first: Iterable[str] = (),
+    words: Mapping[str, str] | None = None,
     skip: Iterable[str] = (),
+    opening: Callable[[Any], None] | None = None,
     then: Callable[[Any], None] | None = None,
 ) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
@@ -62,17 +67,27 @@ def apply(
     wait_seconds: how long it waits for a lock, another deployment, and what is in the way of a change
     of choices; 60 by default.
     story: what is written down of it (``history``); None writes nothing.
-    first: files to send before all others. skip: files whose one module is as they make it.
-    then: what belongs to it and comes last, over the same connection and under the same lock.
+    words: what the files are told beside it (SESSION_CONTEXT). skip: files whose one module is as they
+    make it.
+    opening, then: what belongs to it and comes first and last, over the same connection and under
+    the same lock.
     ``mutant`` installs a known-bad variant instead (``redial.render.mutant_names``), to be caught.
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
     files = files if files is not None else render(config, mutant=mutant)
     left = frozenset(skip)
-    names = [*first, *(name for name in installation(files) if name not in left)]
-    parts = [(name, files[name]) for name in names]
+    parts = [(name, files[name]) for name in installation(files) if name not in left]
     return _send(
-        config, connect, parts, progress, wait_seconds, story=story, whole=files, then=then
+        config,
+        connect,
+        parts,
+        progress,
+        wait_seconds,
+        words,
+        story=story,
+        whole=files,
+        opening=opening,
+        then=then,
     )
 
 
@@ -88,11 +103,26 @@ def installation(files: Iterable[str]) -> list[str]:
     return [*first, *(name for name in parts if name not in first)]
 
 
-def check(connection: Any, files: Mapping[str, str], folder: str = "") -> None:
+def telling(words: Mapping[str, str]) -> list[str]:
+    """Statements that tell the files something; they have no parameters."""
+    return [
+        f"EXECUTE sys.sp_set_session_context {literal(key)}, {literal(value)};"
+        for key, value in words.items()
+    ]
+
+
+def check(
+    connection: Any,
+    files: Mapping[str, str],
+    folder: str = "",
+    words: Mapping[str, str] | None = None,
+) -> None:
     """Ask what the files ask before they make anything. Raises DeployError with all of it.
 
-    folder: of the files of the connection's database; empty, the sender's.
+    folder: of the files of the connection's database; empty, the sender's. words: as ``apply`` has them.
     """
+    for text in telling(words or {}):
+        _run_batch(connection, "SESSION_CONTEXT", 1, text)
     name = f"{folder}{ASKS}"
     _run_file(connection, name, files[name], places_in(files.get(CONTENTS, "")).get(name))
 
@@ -116,7 +146,7 @@ def uninstall(
     files = render(config)
     names = removal_files(files, purge_data)
     parts = [*counting(files, purge_data), *((name, files[name]) for name in names)]
-    said = {"redial.purge_rows": purge_rows}
+    said = {"redial.purge_rows": str(purge_rows)}
     report = _send(config, connect, parts, progress, wait_seconds, said, tolerated=NOT_HERE)
     if not report.files:
         raise report.elsewhere[0]
@@ -129,10 +159,11 @@ def _send(
     files: list[tuple[str, str]],
     progress: Progress | None,
     wait_seconds: int | None,
-    said: Mapping[str, int] | None = None,
+    said: Mapping[str, str] | None = None,
     *,
     story: Story | None = None,
     whole: Mapping[str, str] | None = None,
+    opening: Callable[[Any], None] | None = None,
     then: Callable[[Any], None] | None = None,
     tolerated: int | None = None,
 ) -> DeployReport:
@@ -145,19 +176,21 @@ def _send(
     places = places_in((whole or {}).get(CONTENTS, ""))
     words = dict(said or {})
     if wait_seconds is not None:
-        words["redial.wait_seconds"] = wait_seconds
+        words["redial.wait_seconds"] = str(wait_seconds)
     wait_ms = LOCK_WAIT_MS if wait_seconds is None else wait_seconds * 1000
     with closing(connect()) as connection:
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
-        for key, value in words.items():
-            text = f"EXECUTE sys.sp_set_session_context N'{key}', {value:d};"
+        for text in telling(words):
             _run_batch(connection, "SESSION_CONTEXT", 1, text)
         _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
         with (
             exclusive(connection, config, wait_ms),
+            naming(connection, config),
             _recorded(connection, config, story, whole) as record,
-            _named(connection, config),
+            naming(connection, config),
         ):
+            if opening is not None:
+                opening(connection)
             with _at_home(connection, config) as home:
                 for number, (name, text) in enumerate(files, 1):
                     if progress:
@@ -180,19 +213,33 @@ def _send(
 
 
 @contextmanager
-def _named(connection: Any, config: Config) -> Iterator[None]:
+def looking(connect: Connect, config: Config, wait_seconds: int | None = None) -> Iterator[Any]:
+    """A connection to look with: it waits for a lock no longer than told, and says who has it.
+
+    wait_seconds: None is LOOK_WAIT_MS. Raises DeployError, and the driver's errors.
+    """
+    wait_ms = LOOK_WAIT_MS if wait_seconds is None else wait_seconds * 1000
+    with closing(connect()) as connection:
+        connection.autocommit = True
+        _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
+        with naming(connection, config):
+            yield connection
+
+
+@contextmanager
+def naming(connection: Any, config: Config) -> Iterator[None]:
     """Say of a lock that was not granted in time who has it."""
     try:
         yield
     except DeployError as error:
-        if error.number != LOCK_TIMEOUT:
+        if error.number != LOCK_TIMEOUT or WHO in error.text:
             raise
         try:
             _run_batch(connection, "LOCK_TIMEOUT", 1, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")
             who = live(connection, config.schema_name).in_the_way() or "whoever it was has gone"
         except Exception:  # the error that ended the deployment is the one to tell
             raise error from None
-        text = f"{error.text} Who has it: {who}. Next: let it end, or wait longer (--wait-seconds)"
+        text = f"{error.text} {WHO}{who}. Next: let it end, or wait longer (--wait-seconds)"
         raise DeployError(error.file, error.line, error.number, text) from error
 
 

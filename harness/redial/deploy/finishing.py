@@ -1,4 +1,4 @@
-"""The end of a deployment: what was changed by hand is undone, what is there is looked at and kept."""
+"""Both ends of a deployment: statements that no file has first; then what is there is looked at and kept."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ from redial.deploy.verify import Look, home_of, look_over
 Say = Callable[[str], None]
 
 
+def undo(connection: Any, config: Config, seen: Iterable[Look], say: Say) -> None:
+    """Undo what was changed by hand and no file undoes, before the files: an owner's change takes
+    grants away, which the files then give again.
+
+    seen: what the plan was made of; what has come since is nobody's order, and the last look names it.
+    say: told each statement before it runs. Raises DeployError.
+    """
+    looks = list(seen)
+    todo = [(one.database, sql) for one in looks for sql in repairs(one)]
+    _run_all(connection, config, home_of(looks).database, todo, say)
+
+
 def finish(
     connection: Any,
     config: Config,
@@ -27,22 +39,28 @@ def finish(
     losses: Mapping[str, int],
     say: Say,
 ) -> list[Look]:
-    """Undo by statements what no file undoes, drop what may be lost, and look again.
+    """Drop what may be lost, and look again.
 
     before: what was seen before the deployment. losses: rows of the tables that may be dropped. say:
     told each statement before it runs. Raises DeployError.
     """
     looks = look_over(config, connection, files)
-    todo = [(one.database, sql) for one in looks for sql in [*repairs(one), *dropping(one, losses)]]
-    home = home_of(looks).database
+    todo = [(one.database, sql) for one in looks for sql in dropping(one, losses)]
+    _run_all(connection, config, home_of(looks).database, todo, say)
+    if todo:
+        looks = look_over(config, connection, files)
+    return keep_known(connection, config, files, looks, list(before))
+
+
+def _run_all(
+    connection: Any, config: Config, home: str, todo: list[tuple[str, str]], say: Say
+) -> None:
+    """Statements, each in its database; back at home behind them. Raises DeployError."""
     for database, sql in todo:
         say(f"repairing in {database}: {_shown(sql)}")
         _run(connection, database if config.target.database else None, sql)
-    if todo:
-        if config.target.database:
-            use(connection, home)
-        looks = look_over(config, connection, files)
-    return keep_known(connection, config, files, looks, list(before))
+    if todo and config.target.database:
+        use(connection, home)
 
 
 def keep_known(

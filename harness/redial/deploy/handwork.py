@@ -6,7 +6,7 @@ has made of it: those files are kept in the database (``history``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,12 @@ from redial.deploy.fingerprint.compare import CHANGED
 from redial.deploy.fingerprint.model import HIDDEN
 from redial.deploy.history import content_of, kept_files
 from redial.deploy.live import SHOWN
-from redial.deploy.skipping import module_files
 from redial.deploy.verify import Look, files_of_side, home_of
 from redial.render import sides
 
 LAST = Thing("deployment", "last")
+REPLACED = "redial.replaced"
+"""Names a deployment may replace though they have lost our comment (05_preflight)."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,18 @@ class Handwork:
     unknown: frozenset[tuple[str, str]] = frozenset()
     """Of these it cannot be told: the files they were made from were not kept."""
 
-    def files(self, config: Config, files: Mapping[str, str]) -> list[str]:
-        """The files that make these modules, for a deployment that replaces them."""
-        names = {name for _, name in self.modules}
-        return [
-            here.folder + file
-            for here in sides(config)
-            for file, module in module_files(files_of_side(files, here)).items()
-            if module in names
-        ]
+    @property
+    def replaceable(self) -> frozenset[tuple[str, str]]:
+        """What --overwrite replaces."""
+        return self.modules | self.unknown
+
+    def words(self, looks: Iterable[Look]) -> dict[str, str]:
+        """What a deployment that replaces them tells the files' check (SESSION_CONTEXT)."""
+        return {
+            REPLACED if one.home else f"{REPLACED}.target": f",{','.join(names)},"
+            for one in looks
+            if (names := sorted(name for place, name in self.replaceable if place == one.database))
+        }
 
     def changed(self, database: str, difference: Difference) -> bool:
         """Whether a difference is one of them."""

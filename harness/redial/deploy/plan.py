@@ -7,14 +7,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from redial.config import Config
 from redial.config.choices import EnableBroker
 from redial.deploy.actions import LEFT, Action, actions
-from redial.deploy.apply import check, use
+from redial.deploy.apply import check, looking, naming, use
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
@@ -36,6 +35,8 @@ NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
 VERSION = 3
 """Of the form of a plan's file."""
+FOREIGN = 50208
+"""Something is there already and was not made by Redial: of a module a plan says more than that."""
 _COMMENT = re.compile(r"('[^']*')|/\*.*?\*/|--[^\n]*", re.DOTALL)
 """Or a literal, which may hold what begins a comment."""
 _HEAD = re.compile(
@@ -143,8 +144,7 @@ def plan(
     overwrite: whether it may undo what was changed by hand. wait_seconds: of a drain. Raises the
     driver's errors.
     """
-    with closing(connect()) as connection:
-        connection.autocommit = True
+    with looking(connect, config, wait_seconds) as connection:
         return survey(
             config, connection, files, overwrite=overwrite, wait_seconds=wait_seconds
         ).plan
@@ -168,12 +168,14 @@ def survey(
         own["state"] for one in looks for thing, own in one.found.items() if thing.kind == "gate"
     ]
     drains = [line for one, now in there for line in [*_choices(one, ON), *_old(one, now)]]
-    replaced = by_hand.modules if overwrite else frozenset()
+    replaced = by_hand.replaceable if overwrite else frozenset()
     blocked = [line for one in looks for line in _blocked(one, replaced)]
     blocked += [] if overwrite else by_hand.refusals()
     done = [action for one, now in there for action in actions(one, now, by_hand, overwrite)]
-    if not blocked and not replaced and any(one.do not in LEFT for one in done):
-        blocked = _refused(connection, config, home, rendered)
+    if not home.unseen and (blocked or any(one.do not in LEFT for one in done)):
+        words = by_hand.words(looks) if overwrite else {}
+        asked = _refused(connection, config, looks, rendered, words)
+        blocked += [str(error) for error in asked if error.number != FOREIGN or not blocked]
     made = Plan(
         config=config.name,
         schema=config.schema_name,
@@ -333,7 +335,7 @@ def _parameters(text: str) -> str:
 def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     """Of what was seen, what ends a deployment before it changes anything.
 
-    replaced: modules changed by hand that --overwrite sends before anything else.
+    replaced: modules that --overwrite replaces.
     """
     if one.unseen:
         return list(one.others)
@@ -350,18 +352,30 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _refused(connection: Any, config: Config, home: Look, files: Mapping[str, str]) -> list[str]:
-    """What the files' own checks say: they only read. One round trip for each database."""
+def _refused(
+    connection: Any,
+    config: Config,
+    looks: list[Look],
+    files: Mapping[str, str],
+    words: Mapping[str, str],
+) -> list[DeployError]:
+    """What the files' own checks say: they only read. One round trip for each database.
+
+    words: of modules that may be replaced.
+    """
     said = []
-    for here in sides(config):
+    for one, here in zip(looks, sides(config), strict=True):
+        if one.unseen:
+            continue
         if here.apart:
-            use(connection, home.database if here.initiator else str(config.target.database))
+            use(connection, one.database)
         try:
-            check(connection, files, here.folder)
+            with naming(connection, config):
+                check(connection, files, here.folder, words)
         except DeployError as error:
-            said.append(str(error))
+            said.append(error)
     if config.target.database is not None:
-        use(connection, home.database)
+        use(connection, home_of(looks).database)
     return said
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from redial.config import Config
-from redial.deploy.apply import counting, removal_files, use
+from redial.deploy.apply import counting, looking, removal_files, use
 from redial.deploy.fingerprint import Thing
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
 from redial.deploy.fingerprint.model import SURROUNDING
@@ -78,8 +77,7 @@ def removal_plan(
     config: Config, connect: Connect, files: Mapping[str, str], purge: bool
 ) -> RemovalPlan:
     """Look, and say what an uninstall would do. Raises the driver's errors."""
-    with closing(connect()) as connection:
-        connection.autocommit = True
+    with looking(connect, config) as connection:
         looks = look_over(config, connection, files)
         found = []
         for one in looks:

@@ -9,7 +9,7 @@ from typing import Any
 
 from redial.config import Config
 from redial.config.choices import Signing
-from redial.deploy.apply import installation, use
+from redial.deploy.apply import installation, looking, use
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import (
     CannotSee,
@@ -109,8 +109,7 @@ def findings(looks: Iterable[Look]) -> list[str]:
 
 def look(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[Look]:
     """Each database of an installation beside its files. Raises the driver's errors."""
-    with closing(connect()) as connection:
-        connection.autocommit = True
+    with looking(connect, config) as connection:
         return look_over(config, connection, files)
 
 

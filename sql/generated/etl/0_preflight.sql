@@ -248,6 +248,8 @@ DECLARE @foreign TABLE (Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Shown 
 DECLARE @names nvarchar(1200) = N'';
 DECLARE @foreigners int;
 DECLARE @next int = 1;
+/* Modules that a deployment was told to replace, with a comma around each. */
+DECLARE @replaced nvarchar(4000) = CONVERT(nvarchar(4000), SESSION_CONTEXT(N'redial.replaced'));
 INSERT INTO @foreign (Shown)
 SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ',
     N'[etl].', QUOTENAME(o.name))
@@ -300,6 +302,7 @@ WHERE ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P'
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
+       AND ISNULL(CHARINDEX(CONCAT(N',', o.name, N','), @replaced), 0) = 0
        AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = o.object_id
                          AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
@@ -847,7 +850,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'06cc0ff488866718 0', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'98eb321d0a830837 0', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -81,6 +81,30 @@ def test_one_without_our_comment_is_replaced_before_it_is_asked_whose_it_is(site
     assert status_of(verify, server=site.server) == 0
 
 
+def test_what_the_check_refuses_is_refused_with_overwrite_too_and_nothing_is_sent(site, capsys):
+    """1 A module is changed by hand. 2 The database gets a level that is too low. 3 Neither is touched."""
+    run(site.server, "ALTER PROCEDURE audit.usp_Send AS RETURN 0;")
+    run(site.server, "ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;")
+    for command in (plan, deploy):
+        capsys.readouterr()
+        assert status_of(command, server=site.server, overwrite=True) == BLOCKED
+        assert "has compatibility level 120; needed is 130 or more" in capsys.readouterr().out
+    assert "RETURN 0" in run(site.server, TEXT.format("usp_Send"))[0][0]
+
+
+def test_a_table_of_somebody_else_is_not_replaced_with_a_module_that_is(site, capsys):
+    run(site.server, "ALTER PROCEDURE audit.usp_Send AS RETURN 0;")
+    run(
+        site.server,
+        "DROP VIEW audit.vw_Errors; EXECUTE (N'CREATE VIEW audit.vw_Errors AS SELECT 1 AS A;');",
+    )
+    run(site.server, "CREATE TABLE audit.Inbox (A int);")
+    assert status_of(deploy, server=site.server, overwrite=True) == BLOCKED
+    said = capsys.readouterr().out
+    assert "not made by Redial: user table [audit].[Inbox]. " in said
+    assert "RETURN 0" in run(site.server, TEXT.format("usp_Send"))[0][0]
+
+
 def test_what_was_adopted_is_part_of_the_files_from_then_on(site, project, capsys):
     # 1. it is written down, and a deployment then has nothing to replace
     text = hotfix(site.server)
@@ -162,7 +186,9 @@ def test_the_sql_of_a_plan_is_what_would_run_and_nothing_else(site, later, capsy
         and "/* later */" in said
         and "CREATE OR ALTER PROCEDURE [audit].[usp_Send]\n" not in said
     )
-    assert said.endswith("ALTER QUEUE [audit].[TargetQueue] WITH RETENTION = OFF;\nGO\n")
+    assert said.startswith(
+        "/* repair in site */\nALTER QUEUE [audit].[TargetQueue] WITH RETENTION = OFF;\nGO\n"
+    )
 
 
 def test_drift_needs_no_files_and_names_what_was_changed_since(site, capsys):

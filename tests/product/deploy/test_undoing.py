@@ -1,0 +1,126 @@
+"""What no file undoes is undone by a statement of the plan, before the files are sent."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+import pytest
+
+from redial.cli.deploy import deploy, plan, verify
+from redial.cli.installing import Allowed, install
+from redial.deploy import connect_odbc, survey
+from redial.deploy.apply import looking
+from redial.paths import GENERATED
+from redial.render import read
+from redial.tsql import split_batches
+from tests.product.sql.lab import SHIPPED
+
+from .conftest import run, status_of
+
+pytestmark = pytest.mark.driver
+CHANGES = {
+    # what somebody does by hand, and the statement that undoes it
+    "the owner of the contract": (
+        "ALTER AUTHORIZATION ON CONTRACT::[//redial/audit/contract] TO joe;",
+        "ALTER AUTHORIZATION ON CONTRACT::[//redial/audit/contract] TO [dbo];",
+    ),
+    "the owner of a message type": (
+        "ALTER AUTHORIZATION ON MESSAGE TYPE::[//redial/audit/event] TO joe;",
+        "ALTER AUTHORIZATION ON MESSAGE TYPE::[//redial/audit/event] TO [dbo];",
+    ),
+    "the owner of a procedure": (
+        "ALTER AUTHORIZATION ON audit.usp_Send TO joe;",
+        "ALTER AUTHORIZATION ON OBJECT::[audit].[usp_Send] TO SCHEMA OWNER;",
+    ),
+    "the owner of a table": (
+        "ALTER AUTHORIZATION ON audit.Landing TO joe;",
+        "ALTER AUTHORIZATION ON OBJECT::[audit].[Landing] TO SCHEMA OWNER;",
+    ),
+    "a queue that keeps its messages": (
+        "ALTER QUEUE audit.TargetQueue WITH RETENTION = ON;",
+        "ALTER QUEUE [audit].[TargetQueue] WITH RETENTION = OFF;",
+    ),
+    "a queue without poison handling": (
+        "ALTER QUEUE audit.TargetQueue WITH POISON_MESSAGE_HANDLING (STATUS = OFF);",
+        "ALTER QUEUE [audit].[TargetQueue] WITH POISON_MESSAGE_HANDLING (STATUS = ON);",
+    ),
+    "a trigger that does not fire": (
+        "DISABLE TRIGGER audit.Outbox_Insert ON audit.Outbox;",
+        "ENABLE TRIGGER [audit].[Outbox_Insert] ON [audit].[Outbox];",
+    ),
+}
+
+
+MORE = {
+    "a view is dropped": "DROP VIEW audit.vw_Errors;",
+    "a right is taken away": "REVOKE EXECUTE ON audit.usp_Send FROM audit_sender;",
+    "a procedure without our comment": "ALTER PROCEDURE audit.usp_Send AS RETURN 0;",
+}
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[str]:
+    """Every batch that a deployment runs, but for its own lock, time-out and history."""
+    found: list[str] = []
+    sending, ends = import_module("redial.deploy.apply"), import_module("redial.deploy.finishing")
+    run_batch, run_statement = sending._run_batch, ends._run
+
+    def batch(connection, name, line, text):
+        if name not in ("LOCK_TIMEOUT", "USE"):
+            found.append(text.strip())
+        run_batch(connection, name, line, text)
+
+    def statement(connection, database, text):
+        found.append(text.strip())
+        run_statement(connection, database, text)
+
+    monkeypatch.setattr(sending, "_run_batch", batch)
+    monkeypatch.setattr(ends, "_run", statement)
+    return found
+
+
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize("change", [*(one for one, _ in CHANGES.values()), *MORE.values()])
+def test_what_plan_prints_is_what_a_deployment_runs_batch_by_batch(site, capsys, sent, change):
+    run(site.server, "CREATE USER joe WITHOUT LOGIN;")
+    run(site.server, change)
+    capsys.readouterr()
+    assert status_of(plan, server=site.server, sql=True, overwrite=True) == 2
+    printed = [batch.sql for batch in split_batches(capsys.readouterr().out)]
+    looked = len(sent)
+    assert status_of(deploy, server=site.server, overwrite=True) == 0
+    asked = sent[:looked]  # a look asks the same of the files' check before
+    assert sent[looked : 2 * looked] == asked
+    assert sent[2 * looked :] == [bare(text) for text in printed]
+
+
+def bare(text: str) -> str:
+    """Without the line that says where a batch of a plan comes from."""
+    return re.sub(r"^/\* (repair in \w+|[\w/.]+\.sql) \*/\n", "", text.strip()).strip()
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_one_deployment_makes_it_as_the_files_do(site, capsys, what):
+    """1 Somebody changes it. 2 The plan says the statement. 3 It runs, and there is no finding left."""
+    change, statement = CHANGES[what]
+    run(site.server, f"CREATE USER joe WITHOUT LOGIN; {change}")
+    assert status_of(plan, server=site.server) == 2
+    assert f"runs: {statement}" in capsys.readouterr().out
+    assert status_of(plan, server=site.server, sql=True) == 2
+    assert f"{statement}\nGO\n" in capsys.readouterr().out
+    assert status_of(deploy, server=site.server) == 0
+    assert f"repairing in site: {statement}" in capsys.readouterr().out
+    assert status_of(verify, server=site.server) == 0
+
+
+def test_what_has_come_since_the_plan_is_not_undone_and_is_told(site, capsys):
+    files = read(GENERATED / "audit")
+    run(site.server, "DROP VIEW audit.vw_Errors;")
+    connect = connect_odbc(site.server)
+    with looking(connect, SHIPPED) as connection:
+        seen = survey(SHIPPED, connection, files)
+    run(site.server, "ALTER QUEUE audit.TargetQueue WITH RETENTION = ON;")
+    assert install(SHIPPED, connect, files, seen, "deploy", Allowed()) == 1
+    said = capsys.readouterr().out
+    assert "queue TargetQueue: retention is on, not off" in said and "repairing" not in said
