@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 from redial.cli.adopting import write
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
-from redial.cli.installing import Allowed, install, progress, reviewed, script, told
+from redial.cli.installing import (
+    Allowed,
+    install,
+    progress,
+    reviewed,
+    script,
+    tables_are_there,
+    told,
+)
 from redial.cli.plan import shown
 from redial.cli.plan_forms import FORMS
 from redial.cli.server import open_server
@@ -37,13 +46,14 @@ def plan(
     from_folder: str | None = None,
     sql: bool = False,
     overwrite: bool = False,
+    allow_loss: Iterable[str] = (),
     exit_code: str | bool = FAILS[0],
 ) -> int:
     """Say what a deployment would change, and change nothing: 0 nothing, 2 changes, 3 blocked.
 
     form: a name of FORMS. out: a file to write it to, for ``deploy --plan``. sql: print what would run,
-    and nothing else. overwrite: as if deploy were told so. exit_code: of FAILS; with blocked, changes
-    are 0. True: the option without a word.
+    and nothing else. overwrite, allow_loss: as if deploy were told so. exit_code: of FAILS; with
+    blocked, changes are 0. True: the option without a word.
     """
     if exit_code is not True and exit_code not in FAILS:
         raise UserError(f"--exit-code {exit_code}", "is not known", f"use: {' or '.join(FAILS)}")
@@ -52,9 +62,14 @@ def plan(
     model = load_named(config)
     files = reviewed(config, model, from_folder)
     with open_server(server, database, must_be_named=True, labelled=False) as target:
-        seen = _survey(model, connect_odbc(target.odbc), files, Allowed(overwrite))
+        allowed = Allowed(overwrite, _losses(allow_loss))
+        seen = _survey(model, connect_odbc(target.odbc), files, allowed)
+        tables_are_there(seen.looks, allowed.losses)
     if sql:
-        print(script(model, seen, files, Allowed(overwrite)) if seen.plan.status else "", end="")
+        runs = seen.plan.status == CHANGES
+        print(script(model, seen, files, allowed) if runs else "", end="")
+        for line in seen.plan.blocked:
+            print(f"blocked: {line}", file=sys.stderr)
     else:
         print(FORMS[form](seen.plan), end="")
     if out:
@@ -97,13 +112,14 @@ def deploy(
             return 0
         seen = _survey(model, connect, files, allowed)
         print(f"deploying {config} to {seen.plan.server}")
+        tables_are_there(seen.looks, allowed.losses)
         if plan_file:
             _unmoved(seen.plan, plan_file)
         if seen.plan.blocked:
             print(shown(seen.plan), end="")
             print("nothing was done")
             return BLOCKED
-        if seen.plan.status == NOTHING and not allowed.losses:
+        if seen.plan.status == NOTHING:
             print(
                 "nothing to do: what is there is as the files make it, or not for a deployment to mend"
             )
@@ -129,6 +145,7 @@ def _survey(config: Config, connect: Connect, files: dict[str, str], allowed: Al
             files,
             overwrite=allowed.overwrite,
             wait_seconds=allowed.wait_seconds,
+            losses=allowed.losses,
         )
 
 

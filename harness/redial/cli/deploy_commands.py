@@ -16,6 +16,7 @@ _WAIT = "how long to wait for locks, another deployment, and what is in the way 
 _OVERWRITE = (
     "replace modules that were changed by hand; without it they are named, and nothing is done"
 )
+_LOSS = "TABLE=ROWS, a table of an earlier choice to drop with so many rows; repeatable"
 _COMMON = {"config": CONFIG, "server": _NAMED, "database": _DATABASE}
 
 
@@ -29,7 +30,7 @@ _COMMON = {"config": CONFIG, "server": _NAMED, "database": _DATABASE}
         "plan": "file of plan --out: refused when the server is not as it was then",
         "from": _FROM,
         "overwrite": _OVERWRITE,
-        "allow_loss": "TABLE=ROWS, a table of an earlier choice to drop with so many rows; repeatable",
+        "allow_loss": _LOSS,
     },
 )
 def deploy(
@@ -145,6 +146,7 @@ def adopt(
 
 
 @task(
+    iterable=["allow_loss"],
     help=_COMMON
     | {
         "format": "text, json, markdown, html, junit or sarif",
@@ -152,6 +154,7 @@ def adopt(
         "from": _FROM,
         "sql": "print what would run, and nothing else",
         "overwrite": _OVERWRITE,
+        "allow_loss": _LOSS,
         "exit-code": "what is not 0: changes (2) and refusals (3), the default; or blocked, so that "
         "changes are 0 and a refusal is 3",
     },
@@ -159,6 +162,7 @@ def adopt(
 )
 def plan(
     _: Context,
+    allow_loss: list[str],
     config: str = "audit",
     server: str | None = None,
     database: str = "",
@@ -181,6 +185,7 @@ def plan(
         from_folder=from_ or None,
         sql=sql,
         overwrite=overwrite,
+        allow_loss=allow_loss,
         exit_code=exit_code,
     )
 

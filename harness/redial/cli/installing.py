@@ -17,7 +17,7 @@ from redial.deploy.actions import repairs
 from redial.deploy.apply import installation, telling
 from redial.deploy.finishing import finish, undo
 from redial.deploy.history import Story, content_of
-from redial.deploy.loss import left_over
+from redial.deploy.loss import dropping, left_over
 from redial.deploy.skipping import unchanged
 from redial.deploy.verify import Look, findings
 from redial.project import project
@@ -81,7 +81,6 @@ def install(
 
     what: deploy or rollback. Raises DeployError, UserError.
     """
-    _tables_are_there(seen.looks, allowed.losses)
     looks: list[Look] = []
 
     def opening(connection: Any) -> None:
@@ -106,7 +105,7 @@ def install(
     return told(looks)
 
 
-def _tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
+def tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
     """Raises UserError for a table that no deployment has left over."""
     known = {name for one in looks for name in left_over(one)}
     for table in losses:
@@ -163,6 +162,11 @@ def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allo
         f"/* repair in {one.database} */\n{sql}\nGO\n" for one in seen.looks for sql in repairs(one)
     ]
     parts += [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
+    parts += [
+        f"/* loss in {one.database} */\n{sql}\nGO\n"
+        for one in seen.looks
+        for sql in dropping(one, allowed.losses)
+    ]
     return "".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint import Difference, Thing
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, SINCE
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
 from redial.deploy.fingerprint.repair import advised, by_deploy, statement
 from redial.deploy.handwork import Handwork
@@ -101,6 +101,8 @@ def _does(difference: Difference, sql: str) -> str:
     kind, how = difference.thing.kind, difference.how
     if how == SINCE:
         return "leave"
+    if how == RENAMED:
+        return "by hand"
     if how == EXCESS:
         return "drop" if by_deploy(difference) else "leave"
     if not by_deploy(difference) and (not sql or _others(difference)):

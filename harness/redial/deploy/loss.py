@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from redial.config.objects import object_names
 from redial.deploy.fingerprint import Thing
 from redial.deploy.verify import Look
 from redial.quoting import literal, quote_name
@@ -13,12 +14,13 @@ ROWS_DIFFER = 50143
 
 
 def left_over(one: Look) -> list[str]:
-    """Tables that a deployment made and these files do not."""
+    """Tables that a deployment made for another choice, under a name of ours."""
     return sorted(
         thing.name
         for thing in one.found
         if thing.kind == "table"
         and thing not in one.wanted
+        and thing.name in object_names()
         and Thing("mark", "TABLE", thing.name) in one.found
     )
 

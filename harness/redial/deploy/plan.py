@@ -16,7 +16,7 @@ from redial.deploy.actions import LEFT, Action, actions
 from redial.deploy.apply import check, looking, naming, use
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED
 from redial.deploy.fingerprint.model import HIDDEN, ON
 from redial.deploy.fingerprint.repair import advised, by_deploy
 from redial.deploy.handwork import LAST, Handwork, handwork
@@ -33,7 +33,7 @@ WAIT_SECONDS = 60
 """How long a drain waits unless told otherwise (29_change, uninstall)."""
 NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
-VERSION = 3
+VERSION = 4
 """Of the form of a plan's file."""
 FOREIGN = 50208
 """Something is there already and was not made by Redial: of a module a plan says more than that."""
@@ -78,6 +78,8 @@ class Plan:
     """Sessions that switching Service Broker on would wait for, or cut off."""
     loss: list[str]
     """Tables of earlier choices with rows: kept, and what drops them; empty: no row can be lost."""
+    drops: list[str]
+    """Tables of earlier choices that go, as somebody has allowed."""
     blocked: list[str]
     """What a deployment would be refused for, each with its next step."""
     actions: list[Action]
@@ -102,7 +104,7 @@ class Plan:
         """Exit status."""
         if self.blocked:
             return BLOCKED
-        does = self.others or any(one.do not in LEFT for one in self.actions)
+        does = self.others or self.drops or any(one.do not in LEFT for one in self.actions)
         return CHANGES if does else NOTHING
 
     def to_json(self) -> str:
@@ -157,6 +159,7 @@ def survey(
     *,
     overwrite: bool = False,
     wait_seconds: int | None = None,
+    losses: Mapping[str, int] | None = None,
 ) -> Survey:
     """The same, and what was looked at. Three round trips where nothing differs in one database."""
     rendered = dict(files) if files is not None else render(config)
@@ -171,6 +174,7 @@ def survey(
     replaced = by_hand.replaceable if overwrite else frozenset()
     blocked = [line for one in looks for line in _blocked(one, replaced)]
     blocked += [] if overwrite else by_hand.refusals()
+    blocked += [line for one, now in there for line in _other_rows(one, now, losses or {})]
     done = [action for one, now in there for action in actions(one, now, by_hand, overwrite)]
     if not home.unseen and (blocked or any(one.do not in LEFT for one in done)):
         words = by_hand.words(looks) if overwrite else {}
@@ -196,7 +200,8 @@ def survey(
             for now in at_work.values()
             for one in now.others
         ],
-        loss=[line for one, now in there for line in _loss(one, now)],
+        loss=[line for one, now in there for line in _loss(one, now, losses or {})],
+        drops=[name for one in looks for name in left_over(one) if name in (losses or {})],
         blocked=blocked,
         before=home.found.get(LAST, {}).get("content", ""),
         after=content_of(rendered, config.schema_name),
@@ -314,15 +319,27 @@ _CUT = {
 }
 
 
-def _loss(one: Look, at_work: Live) -> list[str]:
+def _loss(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
     """Tables of earlier choices that still hold rows."""
     if not one.installed:
         return []
+    rows = {name: at_work.rows.get(name, 0) for name in left_over(one)}
     return [
-        f"table {name} is of an earlier choice and has {at_work.rows[name]} rows: it is kept. "
-        f"--allow-loss {name}={at_work.rows[name]} drops it"
+        f"table {name} with its {count} rows is dropped (--allow-loss)"
+        if name in losses
+        else f"table {name} is of an earlier choice and has {count} rows: it is kept. "
+        f"--allow-loss {name}={count} drops it"
+        for name, count in rows.items()
+        if count
+    ]
+
+
+def _other_rows(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
+    """Tables that may be dropped with another number of rows than they have."""
+    return [
+        f"table {name} has {rows} rows, not {losses[name]}. Next: look at them; --allow-loss {name}={rows}"
         for name in left_over(one)
-        if at_work.rows.get(name)
+        if name in losses and (rows := at_work.rows.get(name, 0)) != losses[name]
     ]
 
 
@@ -349,6 +366,7 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
             and (one.database, difference.thing.name) not in replaced
         )
         or (difference.thing.kind == "migration" and difference.how == EXCESS)
+        or (difference.how == RENAMED and difference.wanted)
     ]
 
 

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from difflib import unified_diff
 
+from redial.config.objects import object_names
 from redial.deploy.fingerprint.model import (
     HIDDEN,
     MEMBER,
@@ -17,6 +18,8 @@ from redial.deploy.fingerprint.model import (
 )
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
+RENAMED = "renamed"
+"""A table of ours has got another name."""
 SINCE = "since"
 """Otherwise than the last deployment found it (``surroundings``)."""
 DIFF_LINES = 12
@@ -29,7 +32,7 @@ class Difference:
 
     thing: Thing
     how: str
-    """missing, in excess, changed, since."""
+    """missing, in excess, changed, renamed, since."""
     what: str = ""
     """The property that differs."""
     wanted: str = ""
@@ -41,6 +44,9 @@ class Difference:
             return f"{self.thing} is missing"
         if self.how == SINCE:
             return self._since()
+        if self.how == RENAMED:
+            missing = f", and {self.wanted} is missing" if self.wanted else ""
+            return f"{self.thing} was made by Redial, and under another name{missing}"
         if self.how == EXCESS and self.thing.kind == "deployment":
             return f"a {self.thing}"
         if self.how == EXCESS:
@@ -97,8 +103,11 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
         and thing.kind not in _ONLY_LOOKED_AT
         and not _kept(thing, wanted, found)
     }
+    lost = ", ".join(sorted(thing.name for thing in gone if thing.kind == "table"))
     return differences + [
-        Difference(thing, EXCESS, found=found[thing].get("text", ""))
+        Difference(thing, RENAMED, wanted=lost)
+        if is_renamed(thing, found)
+        else Difference(thing, EXCESS, found=found[thing].get("text", ""))
         for thing in sorted(extra)
         if not any(thing.belongs_to(owner) for owner in extra)
     ]
@@ -143,7 +152,17 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
         left = any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
         return left and Thing("role", grantee) in wanted
     kind = _MARKS.get(thing.kind)
-    return kind is not None and Thing("mark", kind, thing.name) in found
+    return (
+        kind is not None
+        and Thing("mark", kind, thing.name) in found
+        and not is_renamed(thing, found)
+    )
+
+
+def is_renamed(thing: Thing, found: Catalog) -> bool:
+    """Whether it is a table of ours that has got another name: with our mark, and none of our names."""
+    marked = thing.kind == "table" and Thing("mark", "TABLE", thing.name) in found
+    return marked and thing.name not in object_names()
 
 
 def _for_this_schema(wanted: Catalog, found: Catalog) -> Catalog:

@@ -6,7 +6,14 @@ What one statement undoes without touching data, messages or what belongs to oth
 from __future__ import annotations
 
 from redial.config.objects import object_names
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE, Difference
+from redial.deploy.fingerprint.compare import (
+    CHANGED,
+    EXCESS,
+    MISSING,
+    RENAMED,
+    SINCE,
+    Difference,
+)
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, SIGNER
 from redial.deploy.fingerprint.model import HIDDEN, MARKED_INSIDE, OFF, ON, Thing
 from redial.quoting import literal, quote_name
@@ -84,6 +91,8 @@ def next_step(difference: Difference, schema: str) -> str:
         return (
             "undo it; or, when it is meant to be so, redial baseline, which keeps it as it is now."
         )
+    if difference.how == RENAMED:
+        return _named_again(difference, schema)
     if difference.found == HIDDEN:
         return (
             "look with a login that has VIEW DEFINITION; if it is encrypted, somebody has replaced "
@@ -128,6 +137,21 @@ def next_step(difference: Difference, schema: str) -> str:
     )
 
 
+def _named_again(difference: Difference, schema: str) -> str:
+    """What to do about a table of ours with another name."""
+    name = difference.thing.name
+    if not difference.wanted:
+        return (
+            f"look at the rows of {name}: what a deployment has made since has the name. Move what is "
+            "wanted, and drop it."
+        )
+    old = literal(f"{quote_name(schema)}.{quote_name(name)}")
+    new, *more = difference.wanted.split(", ")
+    if more:
+        return f"EXECUTE sys.sp_rename {old}, N'one of {difference.wanted}', whichever it was."
+    return f"EXECUTE sys.sp_rename {old}, {literal(new)};"
+
+
 def _by_deploying(thing: Thing) -> str:
     """What a deployment does about a thing."""
     if thing.kind == "signature":
@@ -162,7 +186,7 @@ def _unknown_as_ours(difference: Difference) -> bool:
 def by_deploy(difference: Difference) -> bool:
     """Whether the next deployment mends it."""
     thing, what = difference.thing, difference.what
-    if difference.how == SINCE or _stampless(difference):
+    if difference.how in (SINCE, RENAMED) or _stampless(difference):
         return False
     if thing.kind == "module" and what in ("fires", "owner"):
         return False  # CREATE OR ALTER leaves both as they are
