@@ -84,12 +84,14 @@ def _lines(config: str, server: str, one: Removal, purge: bool) -> list[str]:
         rows += f", and up to {one.arriving} that land while it drains"
     lines = [
         f"uninstall: configuration {config}, database {one.database} on {server}",
-        f"  drains   {counted(one.dialogs) or 'no dialogs'}; pending: {counted(one.pending) or 'none'}",
+        f"  drains   {counted(one.dialogs) or 'no dialogs'}; pending: {counted(one.pending) or 'none'}; "
+        f"in queues: {counted(one.queued) or 'none'}",
         f"  in the way of the drain: {one.in_the_way or 'nobody'}",
         f"  drops    {counted(one.drops) or 'nothing'}",
         f"  keeps    {counted(one.keeps) or 'nothing'}",
         f"  {'LOSES' if purge else 'keeps'}    rows: {rows}",
     ]
+    lines += [f"  stays    {line}" for line in one.held]
     if one.stays:
         lines.append(f"  not ours, stays: {', '.join(one.stays)}")
     return lines

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from redial.config import Config
 from redial.deploy.apply import counting, looking, removal_files, use
 from redial.deploy.fingerprint import Thing
+from redial.deploy.fingerprint.compare import EXCESS
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
-from redial.deploy.fingerprint.model import SURROUNDING
+from redial.deploy.fingerprint.model import MEMBER, SURROUNDING
 from redial.deploy.live import Live, live
 from redial.deploy.port import Connect
 from redial.deploy.verify import Look, home_of, look_over
@@ -29,6 +30,8 @@ _SHOWN = KEPT | {
 }
 _SHOWN |= {"certificate", "route", "remote service binding", "event notification", "agent job"}
 """Kinds that are counted: the others go with one of these."""
+_INSIDE = frozenset({"table", "module", "queue", "type", "object", "XML schema collection"})
+"""Kinds that are in a schema, and keep it."""
 OUR_OWN = frozenset(
     {"Gate", "Setting", "Migration", "OwnedObject", "DeploymentHistory", "DeploymentAttempt"}
     | {"DeploymentText", "OperatorLog", "IdleWatch", "LandingAcknowledged"}
@@ -48,11 +51,15 @@ class Removal:
     """Of each table with data."""
     dialogs: dict[str, int] = field(default_factory=dict)
     pending: dict[str, int] = field(default_factory=dict)
+    queued: dict[str, int] = field(default_factory=dict)
+    """Messages in each queue."""
     arriving: int = 0
     """Rows more that a drain could land: messages under way, the end of each dialog."""
     in_the_way: str = ""
     stays: tuple[str, ...] = ()
     """What somebody else has made there, and stays."""
+    held: tuple[str, ...] = ()
+    """What of ours a purge leaves, and why."""
 
 
 @dataclass(frozen=True)
@@ -100,24 +107,52 @@ def _anything(one: Look, config: Config) -> bool:
 def _removal(one: Look, at_work: Live, purge: bool) -> Removal:
     ours = [thing for thing in one.found if thing in one.wanted and not _part(thing)]
     ours = [thing for thing in ours if thing != LOCAL_ROUTE]  # every database has it
+    held = _held(one) if purge else {}
     counts = Counter(thing.kind for thing in ours)
-    gone = {kind: number for kind, number in counts.items() if purge or kind not in KEPT}
+    gone = Counter(
+        thing.kind for thing in ours if (purge or thing.kind not in KEPT) and thing not in held
+    )
     return Removal(
         one.database,
-        gone,
-        {kind: number for kind, number in counts.items() if kind not in gone},
-        {name: rows for name, rows in at_work.rows.items() if rows and name not in OUR_OWN},
+        dict(gone),
+        dict(counts - gone),
+        {
+            name: rows
+            for name, rows in at_work.rows.items()
+            if rows and name not in OUR_OWN and Thing("mark", "TABLE", name) in one.found
+        },
         at_work.dialogs,
         at_work.pending,
+        {queue: count for queue, count in at_work.depth.items() if count},
         sum((*at_work.pending.values(), *at_work.depth.values()))
         + sum(n for state, n in at_work.dialogs.items() if state != "CLOSED"),
         at_work.in_the_way(),
-        tuple(
-            str(each.thing)
-            for each in one.differences
-            if each.how == "in excess" and each.thing.kind not in SURROUNDING | {"permission"}
-        ),
+        tuple(map(str, _others(one))),
+        tuple(f"{thing}: {why}" for thing, why in held.items()),
     )
+
+
+def _others(one: Look) -> list[Thing]:
+    """What somebody else has made there."""
+    return [
+        each.thing
+        for each in one.differences
+        if each.how == EXCESS and each.thing.kind not in SURROUNDING | {"permission"}
+    ]
+
+
+def _held(one: Look) -> dict[Thing, str]:
+    """What a purge leaves, and why: a role with members, a schema with objects of others."""
+    found = {}
+    for role in (thing for thing in one.wanted if thing.kind == "role"):
+        if who := sorted(thing.name for thing in one.found if thing[::2] == (MEMBER, role.name)):
+            found[role] = f"{', '.join(who)} is in it. Next: ALTER ROLE .. DROP MEMBER, or leave it"
+    inside = [thing for thing in _others(one) if thing.kind in _INSIDE]
+    if inside:
+        schema = Thing("schema", one.schema)
+        found[schema] = f"{', '.join(map(str, inside))} is in it"
+        found |= {thing: "the schema is its own" for thing in one.wanted if thing.kind == "user"}
+    return found
 
 
 def _part(thing: Thing) -> bool:

@@ -21,7 +21,7 @@ LETTER = (
 
 def test_without_the_name_only_the_plan_is_shown(site, capsys):
     run(site.server, LETTER)
-    run(site.server, "CREATE TABLE audit.Mine (A int NOT NULL);")
+    run(site.server, "CREATE TABLE audit.Mine (A int NOT NULL); INSERT INTO audit.Mine VALUES (1);")
     before = run(site.server, OBJECTS)
     assert status_of(uninstall, server=site.server) == CHANGES
     said = capsys.readouterr().out
@@ -35,6 +35,7 @@ def test_without_the_name_only_the_plan_is_shown(site, capsys):
     said = capsys.readouterr().out
     assert "LOSES    rows: 1 DeadLetter" in said
     assert "--yes audit --purge-data --purge-rows 1\n" in said
+    assert "keeps    1 schema, 1 user" in said and "stays    schema audit: table Mine is in it" in said
     assert run(site.server, OBJECTS) == before
     assert status_of(verify, server=site.server) == 1  # the table of somebody's
 
@@ -95,3 +96,30 @@ def test_dialogs_under_way_are_in_the_plan(site, capsys):
     run(site.server, send("0x01"))
     assert status_of(uninstall, server=site.server) == CHANGES
     assert "CONVERSING" in capsys.readouterr().out
+
+
+def test_a_role_that_somebody_is_in_is_said_to_stay_and_stays(site, capsys):
+    run(site.server, "CREATE USER joe WITHOUT LOGIN; ALTER ROLE audit_reader ADD MEMBER joe;")
+    options = {"server": site.server, "purge_data": True}
+    assert status_of(uninstall, **options) == CHANGES
+    said = capsys.readouterr().out
+    assert "stays    role audit_reader: joe is in it. Next: ALTER ROLE" in said
+    assert "2 role" in said
+    assert status_of(uninstall, **options, yes="audit") == 0
+    roles = "SELECT name FROM sys.database_principals WHERE name LIKE N'audit%' AND type = 'R';"
+    assert run(site.server, roles) == [("audit_reader",)]
+
+
+def test_a_schema_with_a_table_of_somebody_stays_with_its_owner(site, capsys):
+    run(site.server, "CREATE TABLE audit.Mine (A int NOT NULL);")
+    assert status_of(uninstall, server=site.server, purge_data=True, yes="audit") == 0
+    assert run(site.server, "SELECT name FROM sys.schemas WHERE name = N'audit';") == [("audit",)]
+    user = "SELECT name FROM sys.database_principals WHERE name = N'audit_module';"
+    assert run(site.server, user) == [("audit_module",)]
+
+
+def test_messages_in_a_queue_are_in_the_plan(site, capsys):
+    run(site.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    run(site.server, send("0x01"))
+    assert status_of(uninstall, server=site.server) == CHANGES
+    assert "in queues: 1 TargetQueue" in capsys.readouterr().out
