@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from redial.config import Config
+from redial.config.choices import Signing
+from redial.deploy.apply import installation
 from redial.deploy.fingerprint import Difference
-from redial.deploy.fingerprint.compare import MISSING
-from redial.deploy.verify import Look, files_of_side
+from redial.deploy.fingerprint.compare import EXCESS, MISSING
+from redial.deploy.fingerprint.repair import by_deploy
+from redial.deploy.handwork import LAST, is_text
+from redial.deploy.history import content_of
+from redial.deploy.verify import Look, files_of_side, home_of
 from redial.render import sides
 from redial.render.modules import MODULES, object_of
 
+GRANTS = ".grant.sql"
+"""How the name of the file ends that gives rights on modules."""
 _TABLES = frozenset({"table", "column", "type"})
 """Kinds that modules are compiled against: what a view says of its columns is worked out when it is made."""
 
 
-def unchanged(config: Config, looks: Iterable[Look], files: Mapping[str, str]) -> list[str]:
-    """Names of those files. None of a database in which a table or type is another than it was."""
+def unchanged(config: Config, looks: list[Look], files: Mapping[str, str]) -> list[str]:
+    """Names of those files. None of a database in which a table or type is another than it was.
+
+    Where the files are those of the last deployment, and nothing but modules and rights on them is to
+    be mended, all others are left out too.
+    """
+    few = _few(config, looks, files)
+    if few is not None:
+        return [name for name in installation(files) if name not in few]
     return [
         here.folder + name
         for one, here in zip(looks, sides(config), strict=True)
@@ -24,6 +38,37 @@ def unchanged(config: Config, looks: Iterable[Look], files: Mapping[str, str]) -
         for name, module in module_files(files_of_side(files, here)).items()
         if _same(one, module)
     ]
+
+
+def _few(config: Config, looks: list[Look], files: Mapping[str, str]) -> set[str] | None:
+    """Files that are enough; None: they cannot be told from what differs."""
+    last = home_of(looks).found.get(LAST, {}).get("content")
+    if last != content_of(files, config.schema_name) or not all(one.installed for one in looks):
+        return None
+    if any(one.others for one in looks):
+        return None
+    signed = config.security.signing == Signing.CERTIFICATE
+    found: set[str] = set()
+    for one, here in zip(looks, sides(config), strict=True):
+        todo = [each for each in one.differences if by_deploy(each)]
+        modules = {each.thing.name for each in todo if each.thing.kind == "module"}
+        modules |= {each.thing.name for each in one.differences if is_text(each)}
+        if any(map(_of_more_than_a_module, todo)) or (modules and signed):
+            return None
+        modules |= {thing.name for thing in one.wanted if thing.of in modules}
+        own = files_of_side(files, here)
+        made = {name for name, module in module_files(own).items() if module in modules}
+        asked = {name for name in own if name.startswith("05_") or (todo and name.endswith(GRANTS))}
+        found |= {here.folder + name for name in made | asked}
+    return found
+
+
+def _of_more_than_a_module(each: Difference) -> bool:
+    """Whether more than a module's own file and the grants is needed to mend it."""
+    kind, _, of = each.thing
+    return each.how == EXCESS or not (
+        kind == "module" or (kind == "permission" and of.startswith("OBJECT "))
+    )
 
 
 def module_files(files: Mapping[str, str]) -> dict[str, str]:

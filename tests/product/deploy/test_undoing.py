@@ -56,6 +56,8 @@ MORE = {
     "a view is dropped": "DROP VIEW audit.vw_Errors;",
     "a right is taken away": "REVOKE EXECUTE ON audit.usp_Send FROM audit_sender;",
     "a procedure without our comment": "ALTER PROCEDURE audit.usp_Send AS RETURN 0;",
+    "a view with a trigger is dropped": "DROP VIEW audit.Outbox;",
+    "a table is locked as a whole": "ALTER TABLE audit.ErrorLog SET (LOCK_ESCALATION = DISABLE);",
 }
 
 
@@ -93,6 +95,27 @@ def test_what_plan_prints_is_what_a_deployment_runs_batch_by_batch(site, capsys,
     asked = sent[:looked]  # a look asks the same of the files' check before
     assert sent[looked : 2 * looked] == asked
     assert sent[2 * looked :] == [bare(text) for text in printed]
+
+
+@pytest.mark.parametrize(
+    ("change", "files"),
+    [
+        (MORE["a view is dropped"], ["80_vw_Errors.view.sql", "85_roles.grant.sql"]),
+        (MORE["a right is taken away"], ["85_roles.grant.sql"]),
+        (
+            MORE["a view with a trigger is dropped"],
+            ["72_07_Outbox.view.sql", "72_08_Outbox_Insert.trigger.sql", "85_roles.grant.sql"],
+        ),
+        (MORE["a table is locked as a whole"], []),
+    ],
+)
+def test_no_more_is_sent_than_it_takes(site, capsys, change, files):
+    """The check first, and what makes the thing; a table's statement is no file at all."""
+    run(site.server, change)
+    assert status_of(deploy, server=site.server) == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"^ +\d+/\d+ (\S+)", said, re.M) == ["05_preflight.check.sql", *files]
+    assert status_of(verify, server=site.server) == 0
 
 
 def bare(text: str) -> str:

@@ -35,7 +35,9 @@ def test_without_the_name_only_the_plan_is_shown(site, capsys):
     said = capsys.readouterr().out
     assert "LOSES    rows: 1 DeadLetter" in said
     assert "--yes audit --purge-data --purge-rows 1\n" in said
-    assert "keeps    1 schema, 1 user" in said and "stays    schema audit: table Mine is in it" in said
+    assert (
+        "keeps    1 schema, 1 user" in said and "stays    schema audit: table Mine is in it" in said
+    )
     assert run(site.server, OBJECTS) == before
     assert status_of(verify, server=site.server) == 1  # the table of somebody's
 
