@@ -38,20 +38,17 @@ CODE = (
 """Folders of what runs in a search."""
 CHECKS = (
     "audit_setups",
-    "case_scenario",
     "claims",
     "comparators",
     "matrix",
-    "mutant_search",
-    "mutants",
-    "outcomes",
     "places",
     "setups",
-    "statements_reached",
     "strategies",
     "witnesses",
 )
 """Modules of harness/redial_lab/proof that decide what a search finds."""
+HUNTS = ("case_scenario", "mutant_search", "mutants", "outcomes", "statements_reached")
+"""Those that decide besides whether a search has found a mutant."""
 UNKNOWN_ENGINE = "unknown"
 """The engine of a result that was kept without one."""
 
@@ -61,12 +58,17 @@ def digest(*parts: str) -> str:
     return blake2b("\0".join(parts).encode(), digest_size=4).hexdigest()
 
 
+def hunt_digest() -> str:
+    """One of the engine, with what hunts for mutants."""
+    return engine_digest(SOURCES, (*CHECKS, *HUNTS))
+
+
 @cache
-def engine_digest(root: Path = SOURCES) -> str:
+def engine_digest(root: Path = SOURCES, checks: tuple[str, ...] = CHECKS) -> str:
     """One of the engine: all code that decides what a search finds. Raises FileNotFoundError for a
     folder that is no more, which would leave its code out.
     """
-    files = [root / "redial_lab" / "proof" / f"{name}.py" for name in CHECKS]
+    files = [root / "redial_lab" / "proof" / f"{name}.py" for name in checks]
     for folder in CODE:
         found = list((root / folder).rglob("*.py"))
         if not found:

@@ -33,7 +33,7 @@ from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, deployed
 from redial_lab.proof.case_scenario import scenario
 from redial_lab.proof.cases import CASES, PROCEDURES, CaseText, cases_of
-from redial_lab.proof.kept_searches import Remembered, Search, digest, engine_digest
+from redial_lab.proof.kept_searches import Remembered, Search, digest, hunt_digest
 from redial_lab.proof.mutate import Mutation, mutations
 from redial_lab.proof.outcomes import outcome, waits
 from redial_lab.proof.setups import Setup
@@ -350,7 +350,7 @@ def counts(name: str, cases: Mapping[str, Case], remembered: Remembered) -> bool
 
 
 def _mark(case: Case, mutation: Mutation) -> str:
-    return f"{engine_digest()}-{digest(case.digest, mutation.text)}"
+    return f"{hunt_digest()}-{digest(case.digest, mutation.text)}"
 
 
 def summed(name: str, searches: Mapping[str, Search], line: int = 0) -> Found:

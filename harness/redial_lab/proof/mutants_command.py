@@ -13,7 +13,7 @@ from redial_lab.explore.shorten import switches
 from redial_lab.proof.case_scenario import scenario
 from redial_lab.proof.cases import CASES, LARGE, cases_of
 from redial_lab.proof.kept_ages import Ages
-from redial_lab.proof.kept_searches import Remembered, Search, engine_digest
+from redial_lab.proof.kept_searches import Remembered, Search, hunt_digest
 from redial_lab.proof.mutant_search import (
     Case,
     Found,
@@ -60,7 +60,7 @@ def text_now() -> str:
 def ages(remembered: Remembered, names: Iterable[str], engine: str = "") -> Ages:
     """How many results speak of today. names: of the mutants there are. engine: its digest; ''
     works it out, which takes seconds."""
-    engine, now = engine or engine_digest(), texts()
+    engine, now = engine or hunt_digest(), texts()
     found = Ages("invoke mutants --generated --write")
     rows = {row["mutant"].strip("`"): Search(row["engine"]) for row in kept()}
     for listed in HISTORY.values():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from redial.paths import PAGES, SQL
 from redial_lab.explore.search import NOT_COVERED
-from redial_lab.proof.kept_searches import UNKNOWN_ENGINE, engine_digest
+from redial_lab.proof.kept_searches import UNKNOWN_ENGINE, hunt_digest
 from redial_lab.proof.mutant_search import Found
 from redial_lab.proof.mutants import HISTORY, Hit
 
@@ -220,7 +220,7 @@ def listed_row(hit: Hit, turns: int, steps: int) -> dict[str, str]:
                 str(turns),
                 str(steps),
                 f"{hit.seconds:.1f}",
-                f"{engine_digest()}-{HISTORY[hit.number].text}",
+                f"{hunt_digest()}-{HISTORY[hit.number].text}",
             ),
             strict=True,
         )

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from redial_broker.catalog.deadlock_xml import find_index
-from redial_broker.ssb.queue import Queue
 from redial_lab.explore.progress import ListeningSink
 from redial_lab.explore.world import World
 from redial_lab.proof.audit_setups import DATABASE, rows, undelivered
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import LockKey
+    from redial_broker.instance.session import Session
     from redial_lab.explore.queries import Row
 
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
@@ -125,13 +125,21 @@ def waits(world: World) -> list[str]:
     found = []
     for session in world.instance.sessions.values():
         if session.wait is not None and session.wait.kind == "lock":
-            who = (
-                f"reader of {cast(Queue, session.queue).name}"
-                if session.background
-                else world.name_of(session)
+            found.append(
+                f"{_who(world, session)} waits for {_what(world, session.wait.resource.key)}"
             )
-            found.append(f"{who} waits for {_what(world, session.wait.resource.key)}")
     return found
+
+
+def _who(world: World, session: Session) -> str:
+    """A reader by its queue; a task that switches a queue off reads none."""
+    if not session.background:
+        return world.name_of(session)
+    return (
+        f"reader of {session.queue.name}"
+        if session.queue is not None
+        else "a task of the broker's own"
+    )
 
 
 def _what(world: World, key: LockKey) -> str:

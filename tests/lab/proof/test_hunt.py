@@ -41,6 +41,11 @@ def test_a_generated_mutant_is_found_again(name, cases):
     assert found.claim, found
 
 
+def test_a_task_that_switches_a_queue_off_is_nobodys_reader(cases):
+    """It waits for a lock like any other, and the queue it is for is none that it reads."""
+    assert hunt("usp_SenderActivation.transaction.COMMIT-TRANSACTION.4", cases).claim
+
+
 def test_the_page_and_the_register_name_the_mutants_there_are_now():
     assert not stale(all_names(), FOUND)
 

@@ -16,6 +16,7 @@ from redial_lab.proof.kept_ages import Ages
 from redial_lab.proof.kept_searches import (
     CHECKS,
     CODE,
+    HUNTS,
     UNKNOWN_ENGINE,
     Remembered,
     Search,
@@ -39,7 +40,7 @@ digest_of = engine_digest.__wrapped__
 def source(tmp_path) -> Path:
     """A little of the engine: a module of each folder, the locks, and the modules that judge."""
     found = [sorted((SOURCES / folder).rglob("*.py"))[-1] for folder in CODE]
-    found += [SOURCES / "redial_lab" / "proof" / f"{name}.py" for name in CHECKS]
+    found += [SOURCES / "redial_lab" / "proof" / f"{name}.py" for name in CHECKS + HUNTS]
     for path in (*found, SOURCES / LOCKS):
         copy = tmp_path / path.relative_to(SOURCES)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +58,13 @@ def test_a_changed_line_anywhere_makes_another_engine(source, place):
     before = digest_of(source)
     add(next((source / place).rglob("*.py")), "BROKEN = True")
     assert digest_of(source) != before
+
+
+def test_what_only_hunts_for_mutants_decide_makes_no_other_engine_of_the_matrix(source):
+    before, hunts = digest_of(source), digest_of(source, (*CHECKS, *HUNTS))
+    add(source / "redial_lab" / "proof" / "outcomes.py", "BROKEN = True")
+    assert digest_of(source) == before
+    assert digest_of(source, (*CHECKS, *HUNTS)) != hunts
 
 
 def test_a_comment_does_not(source):
@@ -215,8 +223,9 @@ def test_no_page_has_to_be_made_again_because_the_engine_moved_on(monkeypatch):
     def asked() -> str:
         raise AssertionError("a page asked for today's engine")
 
-    for module in (matrix_kept, mutants_command, mutants_page):
-        monkeypatch.setattr(module, "engine_digest", asked)
+    monkeypatch.setattr(matrix_kept, "engine_digest", asked)
+    for module in (mutants_command, mutants_page):
+        monkeypatch.setattr(module, "hunt_digest", asked)
     row = [cell for cell in every_cell() if str(cell).startswith("single never two_phase updlock")]
     monkeypatch.setattr(matrix_page, "every_cell", lambda: row)
     said = matrix_page.text(judged("beef"))
