@@ -14,7 +14,7 @@ from redial.deploy.history import Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
 from redial.render import render
-from redial.render.modules import CONTENTS, PART, WHOLE, Place, places_in
+from redial.render.modules import CONTENTS, HEADER, PART, WHOLE, Place, places_in
 from redial.render.quoting import literal, quote_name
 from redial.tsql import split_batches
 
@@ -124,7 +124,10 @@ def check(
     for text in telling(words or {}):
         _run_batch(connection, "SESSION_CONTEXT", 1, text)
     name = f"{folder}{ASKS}"
-    _run_file(connection, name, files[name], places_in(files.get(CONTENTS, "")).get(name))
+    text = files[name].replace(
+        HEADER, "\n" * HEADER.count("\n"), 1
+    )  # of modules: a check makes none
+    _run_file(connection, name, text, places_in(files.get(CONTENTS, "")).get(name))
 
 
 def uninstall(

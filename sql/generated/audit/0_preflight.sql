@@ -248,8 +248,11 @@ DECLARE @foreign TABLE (Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Shown 
 DECLARE @names nvarchar(1200) = N'';
 DECLARE @foreigners int;
 DECLARE @next int = 1;
-/* Modules that a deployment was told to replace, with a comma around each. */
-DECLARE @replaced nvarchar(4000) = CONVERT(nvarchar(4000), SESSION_CONTEXT(N'redial.replaced'));
+DECLARE @replaced nvarchar(4000);       /* modules a deployment may replace, a comma around each */
+IF CONVERT(int, PARSENAME(@version, 4)) >= 13 OR @edition = 8
+    EXECUTE sys.sp_executesql       /* by a text: an older server does not know the function (195) */
+        N'SET @said = CONVERT(nvarchar(4000), SESSION_CONTEXT(N''redial.replaced''));',
+        N'@said nvarchar(4000) OUTPUT', @said = @replaced OUTPUT;
 INSERT INTO @foreign (Shown)
 SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ',
     N'[audit].', QUOTENAME(o.name))
@@ -850,7 +853,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'22c1ac0a4bd1b127 0', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'3c4cb18c15a5e563 0', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -248,8 +248,11 @@ DECLARE @foreign TABLE (Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Shown 
 DECLARE @names nvarchar(1200) = N'';
 DECLARE @foreigners int;
 DECLARE @next int = 1;
-/* Modules that a deployment was told to replace, with a comma around each. */
-DECLARE @replaced nvarchar(4000) = CONVERT(nvarchar(4000), SESSION_CONTEXT(N'redial.replaced'));
+DECLARE @replaced nvarchar(4000);       /* modules a deployment may replace, a comma around each */
+IF CONVERT(int, PARSENAME(@version, 4)) >= 13 OR @edition = 8
+    EXECUTE sys.sp_executesql       /* by a text: an older server does not know the function (195) */
+        N'SET @said = CONVERT(nvarchar(4000), SESSION_CONTEXT(N''redial.replaced''));',
+        N'@said nvarchar(4000) OUTPUT', @said = @replaced OUTPUT;
 INSERT INTO @foreign (Shown)
 SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ',
     N'[logging].', QUOTENAME(o.name))
@@ -876,7 +879,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'44bc6a02447ab1e5 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'5887706aa5294c46 0', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

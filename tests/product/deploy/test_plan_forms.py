@@ -29,6 +29,7 @@ NOTHING = Plan(
     closes="",
     cut=[],
     loss=[],
+    drops=[],
     blocked=[],
     actions=[],
     before="b" * 64,
