@@ -54,6 +54,7 @@ PARTLY = {
     ("principals", "authentication"): "roles have none",
     ("principals", "default_schema_name"): "roles have none",
     ("objects", "type"): "tables, modules and queues are asked for by questions of their own",
+    ("indexes", "compression"): "of Landing only where [landing] says one",
     ("columns", "max_length"): "of types that have a length",
     ("columns", "precision"): "of types that have one",
     ("columns", "scale"): "of types that have one",
