@@ -13,11 +13,10 @@ from redial.cli.adopting import adopted
 from redial.cli.errors import UserError
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
-from redial.deploy.actions import repairs
 from redial.deploy.apply import installation, telling
-from redial.deploy.finishing import finish, undo
+from redial.deploy.finishing import finish, losing, undo, undoing
 from redial.deploy.history import Story, content_of
-from redial.deploy.loss import dropping, left_over
+from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
 from redial.deploy.verify import Look, findings
 from redial.project import project
@@ -96,7 +95,7 @@ def install(
         files=files,
         wait_seconds=allowed.wait_seconds,
         story=story(what, seen.plan, files),
-        words=seen.by_hand.words(seen.looks) if allowed.overwrite else None,
+        words=seen.words,
         skip=unchanged(config, seen.looks, files),
         opening=opening,
         then=then,
@@ -156,16 +155,11 @@ def told(looks: Iterable[Look]) -> int:
 def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allowed) -> str:
     """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
     skip = set(unchanged(config, seen.looks, files))
-    words = seen.by_hand.words(seen.looks) if allowed.overwrite else {}
-    parts = [f"{text}\nGO\n" for text in telling(words)]
-    parts += [
-        f"/* repair in {one.database} */\n{sql}\nGO\n" for one in seen.looks for sql in repairs(one)
-    ]
+    parts = [f"{text}\nGO\n" for text in telling(seen.words)]
+    parts += [f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks)]
     parts += [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
     parts += [
-        f"/* loss in {one.database} */\n{sql}\nGO\n"
-        for one in seen.looks
-        for sql in dropping(one, allowed.losses)
+        f"/* loss in {where} */\n{sql}\nGO\n" for where, sql in losing(seen.looks, allowed.losses)
     ]
     return "".join(parts)
 

@@ -76,12 +76,13 @@ def moves(plan: Plan) -> str:
 def verdict(plan: Plan) -> str:
     """What it comes to, in one line."""
     counts = Counter(action.do for action in plan.actions)
+    counts += Counter({"drop": len(plan.drops)})
     if plan.blocked:
         return "blocked: see above"
     if not plan.status:
         left = f"; left as it is: {counted(counts)}" if counts else ""
         return f"nothing to change{left}"
-    fresh = all(action.why == NEW for action in plan.actions)
+    fresh = bool(plan.actions) and all(action.why == NEW for action in plan.actions)
     return f"{'fresh' if fresh else 'changes'}: {counted(counts)}. Nothing was changed yet."
 
 

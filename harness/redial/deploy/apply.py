@@ -103,10 +103,11 @@ def installation(files: Iterable[str]) -> list[str]:
     return [*first, *(name for name in parts if name not in first)]
 
 
-def telling(words: Mapping[str, str]) -> list[str]:
+def telling(words: Mapping[str, str | int]) -> list[str]:
     """Statements that tell the files something; they have no parameters."""
     return [
-        f"EXECUTE sys.sp_set_session_context {literal(key)}, {literal(value)};"
+        f"EXECUTE sys.sp_set_session_context {literal(key)}, "
+        f"{value if isinstance(value, int) else literal(value)};"
         for key, value in words.items()
     ]
 
@@ -124,9 +125,8 @@ def check(
     for text in telling(words or {}):
         _run_batch(connection, "SESSION_CONTEXT", 1, text)
     name = f"{folder}{ASKS}"
-    text = files[name].replace(
-        HEADER, "\n" * HEADER.count("\n"), 1
-    )  # of modules: a check makes none
+    # The header's settings are for modules: a check makes none.
+    text = files[name].replace(HEADER, "\n" * HEADER.count("\n"), 1)
     _run_file(connection, name, text, places_in(files.get(CONTENTS, "")).get(name))
 
 
@@ -149,7 +149,7 @@ def uninstall(
     files = render(config)
     names = removal_files(files, purge_data)
     parts = [*counting(files, purge_data), *((name, files[name]) for name in names)]
-    said = {"redial.purge_rows": str(purge_rows)}
+    said = {"redial.purge_rows": purge_rows}
     report = _send(config, connect, parts, progress, wait_seconds, said, tolerated=NOT_HERE)
     if not report.files:
         raise report.elsewhere[0]
@@ -162,7 +162,7 @@ def _send(
     files: list[tuple[str, str]],
     progress: Progress | None,
     wait_seconds: int | None,
-    said: Mapping[str, str] | None = None,
+    said: Mapping[str, str | int] | None = None,
     *,
     story: Story | None = None,
     whole: Mapping[str, str] | None = None,
@@ -179,7 +179,7 @@ def _send(
     places = places_in((whole or {}).get(CONTENTS, ""))
     words = dict(said or {})
     if wait_seconds is not None:
-        words["redial.wait_seconds"] = str(wait_seconds)
+        words["redial.wait_seconds"] = wait_seconds
     wait_ms = LOCK_WAIT_MS if wait_seconds is None else wait_seconds * 1000
     with closing(connect()) as connection:
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction

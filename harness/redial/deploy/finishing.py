@@ -19,6 +19,16 @@ from redial.deploy.verify import Look, home_of, look_over
 Say = Callable[[str], None]
 
 
+def undoing(looks: Iterable[Look]) -> list[tuple[str, str]]:
+    """Database and statement of each repair."""
+    return [(one.database, sql) for one in looks for sql in repairs(one)]
+
+
+def losing(looks: Iterable[Look], losses: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Database and statement of each drop that was allowed."""
+    return [(one.database, sql) for one in looks for sql in dropping(one, losses)]
+
+
 def undo(connection: Any, config: Config, seen: Iterable[Look], say: Say) -> None:
     """Undo what was changed by hand and no file undoes, before the files: an owner's change takes
     grants away, which the files then give again.
@@ -27,8 +37,7 @@ def undo(connection: Any, config: Config, seen: Iterable[Look], say: Say) -> Non
     say: told each statement before it runs. Raises DeployError.
     """
     looks = list(seen)
-    todo = [(one.database, sql) for one in looks for sql in repairs(one)]
-    _run_all(connection, config, home_of(looks).database, todo, say)
+    _run_all(connection, config, home_of(looks).database, undoing(looks), say)
 
 
 def finish(
@@ -45,7 +54,7 @@ def finish(
     told each statement before it runs. Raises DeployError.
     """
     looks = look_over(config, connection, files)
-    todo = [(one.database, sql) for one in looks for sql in dropping(one, losses)]
+    todo = losing(looks, losses)
     _run_all(connection, config, home_of(looks).database, todo, say)
     if todo:
         looks = look_over(config, connection, files)

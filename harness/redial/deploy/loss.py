@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from redial.config.objects import object_names
 from redial.deploy.fingerprint import Thing
+from redial.deploy.fingerprint.compare import is_renamed
 from redial.deploy.verify import Look
 from redial.quoting import literal, quote_name
 
@@ -20,8 +20,8 @@ def left_over(one: Look) -> list[str]:
         for thing in one.found
         if thing.kind == "table"
         and thing not in one.wanted
-        and thing.name in object_names()
         and Thing("mark", "TABLE", thing.name) in one.found
+        and not is_renamed(thing, one.found)
     )
 
 

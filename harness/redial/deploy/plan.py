@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from redial.config import Config
@@ -19,7 +20,7 @@ from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED
 from redial.deploy.fingerprint.model import HIDDEN, ON
 from redial.deploy.fingerprint.repair import advised, by_deploy
-from redial.deploy.handwork import LAST, Handwork, handwork
+from redial.deploy.handwork import LAST, handwork
 from redial.deploy.history import content_of
 from redial.deploy.live import NOBODY, Live, live
 from redial.deploy.loss import left_over
@@ -35,6 +36,8 @@ NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
 VERSION = 4
 """Of the form of a plan's file."""
+NO_LOSS: Mapping[str, int] = MappingProxyType({})
+"""No table may be dropped."""
 FOREIGN = 50208
 """Something is there already and was not made by Redial: of a module a plan says more than that."""
 _COMMENT = re.compile(r"('[^']*')|/\*.*?\*/|--[^\n]*", re.DOTALL)
@@ -130,7 +133,8 @@ class Survey:
 
     plan: Plan
     looks: list[Look]
-    by_hand: Handwork
+    words: dict[str, str]
+    """What the files are told: which modules may be replaced."""
 
 
 def plan(
@@ -159,9 +163,12 @@ def survey(
     *,
     overwrite: bool = False,
     wait_seconds: int | None = None,
-    losses: Mapping[str, int] | None = None,
+    losses: Mapping[str, int] = NO_LOSS,
 ) -> Survey:
-    """The same, and what was looked at. Three round trips where nothing differs in one database."""
+    """The same, and what was looked at. Three round trips where nothing differs in one database.
+
+    losses: rows of the tables that may be dropped.
+    """
     rendered = dict(files) if files is not None else render(config)
     looks = look_over(config, connection, rendered)
     at_work = _at_work(connection, config, looks)
@@ -174,10 +181,10 @@ def survey(
     replaced = by_hand.replaceable if overwrite else frozenset()
     blocked = [line for one in looks for line in _blocked(one, replaced)]
     blocked += [] if overwrite else by_hand.refusals()
-    blocked += [line for one, now in there for line in _other_rows(one, now, losses or {})]
+    blocked += [line for one, now in there for line in _other_rows(one, now, losses)]
     done = [action for one, now in there for action in actions(one, now, by_hand, overwrite)]
+    words = by_hand.words(looks) if overwrite else {}
     if not home.unseen and (blocked or any(one.do not in LEFT for one in done)):
-        words = by_hand.words(looks) if overwrite else {}
         asked = _refused(connection, config, looks, rendered, words)
         blocked += [str(error) for error in asked if error.number != FOREIGN or not blocked]
     made = Plan(
@@ -200,8 +207,8 @@ def survey(
             for now in at_work.values()
             for one in now.others
         ],
-        loss=[line for one, now in there for line in _loss(one, now, losses or {})],
-        drops=[name for one in looks for name in left_over(one) if name in (losses or {})],
+        loss=[line for one, now in there for line in _loss(one, now, losses)],
+        drops=[name for one in looks for name in left_over(one) if name in losses],
         blocked=blocked,
         before=home.found.get(LAST, {}).get("content", ""),
         after=content_of(rendered, config.schema_name),
@@ -212,7 +219,7 @@ def survey(
         others=[line for one in looks if not one.unseen and one.installed for line in one.others],
         notes=[line for one in looks for line in one.notes()],
     )
-    return Survey(made, looks, by_hand)
+    return Survey(made, looks, words)
 
 
 def digest(files: Mapping[str, str]) -> str:
@@ -414,7 +421,10 @@ def _at_work(connection: Any, config: Config, looks: list[Look]) -> dict[str, Li
 
 def _together(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Of all databases."""
-    return dict(sum((Counter(one) for one in counts), Counter()))
+    found: Counter[str] = Counter()
+    for one in counts:
+        found.update(one)
+    return dict(found)
 
 
 def _in_the_way(at_work: Mapping[str, Live]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from redial.config import Config
-from redial.deploy.apply import counting, looking, removal_files, use
+from redial.deploy.apply import counting, looking, removal_files, telling, use
 from redial.deploy.fingerprint import Thing
 from redial.deploy.fingerprint.compare import EXCESS
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
@@ -163,10 +163,8 @@ def _part(thing: Thing) -> bool:
 
 def printed(config: Config, files: Mapping[str, str], purge: bool, rows: int) -> str:
     """The T-SQL of an uninstall, as it would be sent."""
-    said = (
-        f"EXECUTE sys.sp_set_session_context N'redial.purge_rows', {rows:d};\nGO\n" if purge else ""
-    )
+    said = telling({"redial.purge_rows": rows}) if purge else []
     whole = ((name, files[name]) for name in removal_files(files, purge))
-    return said + "".join(
+    return "".join(f"{text}\nGO\n" for text in said) + "".join(
         f"/* {name} */\n{text}" for name, text in (*counting(files, purge), *whole)
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from redial.config import Config
 from redial.config.choices import Signing
-from redial.deploy.apply import installation
+from redial.deploy.apply import ASKS, installation
 from redial.deploy.fingerprint import Difference
 from redial.deploy.fingerprint.compare import EXCESS, MISSING
 from redial.deploy.fingerprint.repair import by_deploy
@@ -58,7 +58,7 @@ def _few(config: Config, looks: list[Look], files: Mapping[str, str]) -> set[str
         modules |= {thing.name for thing in one.wanted if thing.of in modules}
         own = files_of_side(files, here)
         made = {name for name, module in module_files(own).items() if module in modules}
-        asked = {name for name in own if name.startswith("05_") or (todo and name.endswith(GRANTS))}
+        asked = {name for name in own if name == ASKS or (todo and name.endswith(GRANTS))}
         found |= {here.folder + name for name in made | asked}
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from redial.cli.deploy import deploy
-from redial.deploy import connect_odbc
+from redial.deploy import Connect, connect_odbc
 from redial.render.modules import CONTENTS, FINISH, places_in
+from redial.render.quoting import quote_name
 from redial.render.renderer import SUMS
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
@@ -37,6 +38,16 @@ def run(server: str, sql: str) -> list[tuple]:
     with closing(connect_odbc(server)()) as connection:
         cursor = connection.cursor().execute(sql)
         return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+
+@contextmanager
+def two_databases(home: str, other: str) -> Iterator[tuple[EmbeddedBroker, Connect]]:
+    """A broker with two empty databases, and connections to the first."""
+    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
+        with closing(connect_odbc(broker.odbc)()) as connection:
+            for name in (home, other):
+                connection.cursor().execute(f"CREATE DATABASE {quote_name(name)};")
+        yield broker, connect_odbc(with_database(broker.odbc, home))
 
 
 def logged_in_as(server: str, login: str, password: str) -> str:

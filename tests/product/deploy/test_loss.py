@@ -48,7 +48,9 @@ def test_it_goes_when_the_number_is_the_one_said(site, capsys):
     assert "0_preflight" not in said and run(site.server, THERE) == [(1,)]
     # 2. the right one is planned, and drops it
     assert status_of(plan, server=site.server, allow_loss=["Inbox=2"]) == CHANGES
-    assert "table Inbox with its 2 rows is dropped (--allow-loss)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "table Inbox with its 2 rows is dropped (--allow-loss)" in said
+    assert "\nchanges: 1 drop. Nothing was changed yet." in said
     assert status_of(plan, server=site.server, allow_loss=["Inbox=2"], sql=True) == CHANGES
     assert "DROP TABLE [audit].[Inbox]" in capsys.readouterr().out
     assert status_of(deploy, server=site.server, allow_loss=["Inbox=2"]) == 0

@@ -8,15 +8,14 @@ import pytest
 
 from redial.cli.installing import Allowed, install
 from redial.config import Config, load
-from redial.deploy import connect_odbc, survey, verify
+from redial.deploy import survey, verify
 from redial.deploy.baseline import keep_baseline
 from redial.deploy.plan import BLOCKED, NOTHING, Plan
 from redial.deploy.verify import look
 from redial.paths import CONFIGS
 from redial.render import render
-from redial.server import with_database
-from redial_broker import EmbeddedBroker
-from redial_broker.exec.ddl.probing import unprobed
+
+from .conftest import two_databases
 
 pytestmark = pytest.mark.driver
 SHOP, DEPOT = "shop", "depot"
@@ -48,11 +47,7 @@ def deployed(config: Config, connect) -> int:
 @pytest.fixture(scope="module")
 def both():
     """A broker in which both databases were deployed; each test goes back to that."""
-    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
-        with closing(connect_odbc(broker.odbc)()) as connection:
-            for name in (SHOP, DEPOT):
-                connection.cursor().execute(f"CREATE DATABASE {name};")
-        connect = connect_odbc(with_database(broker.odbc, SHOP))
+    with two_databases(SHOP, DEPOT) as (broker, connect):
         assert deployed(CONFIG, connect) == 0
         yield broker, connect
 

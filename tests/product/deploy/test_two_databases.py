@@ -5,12 +5,11 @@ from contextlib import closing
 import pytest
 
 from redial.config import load
-from redial.deploy import DeployError, apply, connect_odbc, uninstall, verify
+from redial.deploy import DeployError, apply, uninstall, verify
 from redial.paths import CONFIGS
 from redial.render.quoting import quote_name
-from redial.server import with_database
-from redial_broker import EmbeddedBroker
-from redial_broker.exec.ddl.probing import unprobed
+
+from .conftest import two_databases
 
 pytestmark = pytest.mark.driver
 SHOP, DEPOT = "shop", "de]pot"
@@ -23,21 +22,14 @@ CONFIG = AUDIT.model_copy(
 @pytest.fixture
 def connect():
     """Connections to the sender's database; the target's is beside it, empty."""
-    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
-        with closing(connect_odbc(broker.odbc)()) as connection:
-            for name in (SHOP, DEPOT):
-                connection.cursor().execute(f"CREATE DATABASE {quote_name(name)};")
-        yield connect_odbc(with_database(broker.odbc, SHOP))
+    with two_databases(SHOP, DEPOT) as (_, connect):
+        yield connect
 
 
 @pytest.fixture(scope="module")
 def both():
     """A broker in which both databases are installed; each test goes back to that."""
-    with EmbeddedBroker() as broker, unprobed(broker.call(lambda instance: instance.server)):
-        with closing(connect_odbc(broker.odbc)()) as connection:
-            for name in (SHOP, DEPOT):
-                connection.cursor().execute(f"CREATE DATABASE {quote_name(name)};")
-        connect = connect_odbc(with_database(broker.odbc, SHOP))
+    with two_databases(SHOP, DEPOT) as (broker, connect):
         apply(CONFIG, connect)
         assert verify(CONFIG, connect) == []
         yield broker, connect
