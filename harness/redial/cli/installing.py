@@ -14,6 +14,7 @@ from redial.cli.errors import UserError
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
 from redial.deploy.apply import installation, telling
+from redial.deploy.fingerprint.repair import ways_of
 from redial.deploy.finishing import finish, losing, undo, undoing
 from redial.deploy.history import Story, content_of
 from redial.deploy.loss import left_over
@@ -35,6 +36,13 @@ class Allowed:
     losses: Mapping[str, int] = field(default_factory=dict)
     """Tables that may be dropped, with the rows they have."""
     wait_seconds: int | None = None
+    undo: bool = False
+    """Whether that goes which somebody has chosen, or added to what is ours."""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Of mending by a statement."""
+        return ways_of(self.overwrite, self.undo)
 
 
 def reviewed(
@@ -83,7 +91,7 @@ def install(
     looks: list[Look] = []
 
     def opening(connection: Any) -> None:
-        undo(connection, config, seen.looks, _say)
+        undo(connection, config, seen.looks, allowed.ways, _say)
 
     def then(connection: Any) -> None:
         looks.extend(finish(connection, config, files, seen.looks, allowed.losses, _say))
@@ -156,7 +164,9 @@ def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allo
     """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
     skip = set(unchanged(config, seen.looks, files))
     parts = [f"{text}\nGO\n" for text in telling(seen.words)]
-    parts += [f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks)]
+    parts += [
+        f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks, allowed.ways)
+    ]
     parts += [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
     parts += [
         f"/* loss in {where} */\n{sql}\nGO\n" for where, sql in losing(seen.looks, allowed.losses)

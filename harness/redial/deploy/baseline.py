@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from redial.config import Config
-from redial.deploy.actions import OPERATORS
 from redial.deploy.fingerprint import Difference, surroundings, written
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
+from redial.deploy.fingerprint.repair import ALLOWED, way
 from redial.deploy.history import content_of, keep, know
 from redial.deploy.verify import Look, home_of
 
@@ -22,7 +22,7 @@ def acceptable(one: Look) -> list[Difference]:
         difference
         for difference in one.differences
         if (difference.how == EXCESS and difference.thing.kind not in ("deployment", "migration"))
-        or (difference.how == CHANGED and (difference.thing.kind, difference.what) in OPERATORS)
+        or (difference.how == CHANGED and way(difference, one.schema) == ALLOWED)
     ]
 
 
